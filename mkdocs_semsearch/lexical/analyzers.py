@@ -49,7 +49,8 @@ _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 _AROUND_NAMES = re.compile(r"[^\w.\-]+")
 _INNER_NAME = re.compile(r"_[^\W_]|[a-z][A-Z]|^--[^\W_]")
-_IN_PARTS = re.compile(r"[^\W\d_][^\W_]*(?:[-_][^\W_]+)?")
+_IN_PARTS = re.compile(r"[^\W\d_][^\W_]*(?:[-_][^\W_]+|\.[^\W\d_]{2,3})?")
+_JOINT = re.compile(r"[-_.]")
 MAX_IDENTIFIER_LENGTH = 120
 """Longer words are not indexed as identifiers: they are data in base64 or hexadecimal. Chosen, not measured."""
 
@@ -182,13 +183,13 @@ def _names(word: str) -> tuple[str, ...]:
 
 
 def joined_name(word: str) -> str | None:
-    """Returns a name without the dashes and underscores between its parts, lower-cased: `groupby` for `group_by`.
+    """Returns a name without what is between its parts, lower-cased: `groupby` for `group_by`, `nodejs` for `Node.js`.
 
-    A plain word is such a name itself. None for numbers, short names, names of more than two parts, whose joined form
-    readers rarely type, and everything else, such as addresses.
+    A plain word is such a name itself. A point must have a short ending behind it. None for numbers, short names, names
+    of more than two parts, whose joined form readers rarely type, and everything else, such as addresses.
     """
     bare = _bare_name(word.lower())
-    joined = bare.replace("-", "").replace("_", "") if _IN_PARTS.fullmatch(bare) else ""
+    joined = _JOINT.sub("", bare) if _IN_PARTS.fullmatch(bare) else ""
     return joined if len(joined) >= _SHORTEST_JOINED else None
 
 
@@ -218,8 +219,8 @@ def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
 
 
 def joined_pattern(name: str) -> str:
-    """Returns a regular expression that finds a `joined_name` in a text, with dashes and underscores in any place."""
-    return rf"(?<!\w){'[-_]?'.join(name)}(?!\w)"
+    """Returns a regular expression that finds a `joined_name` in a text, whatever joins its parts, in any place."""
+    return rf"(?<!\w){'[-_.]?'.join(name)}(?!\w)"
 
 
 def _bounded(name: str, *, unfinished: bool) -> str:

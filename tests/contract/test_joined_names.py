@@ -14,6 +14,7 @@ TEXTS = {
     "checks": "Run all of them with `all_checks`.",
     "one": "Run one of them with `allCheck`.",
     "time": "The timeout is ten seconds.",
+    "runtime": "The tools run on Node.js, version 20.",
     "words": "This time, rows, groups and inputs: nobody answers in Latin.",
 }
 
@@ -41,6 +42,8 @@ def asked(opened):
         ("time-out of the server", "time"),
         ("time_out", "time"),
         ("builtin server", "prose"),
+        ("nodejs", "runtime"),
+        ("NodeJS version", "runtime"),
     ],
 )
 def test_a_name_is_found_however_its_parts_are_joined(asked, question, page):
@@ -51,5 +54,10 @@ def test_a_name_is_found_however_its_parts_are_joined(asked, question, page):
 
 def test_what_was_found_is_highlighted(asked):
     (section, *_) = asked("groupby rows")["results"][0]["sections"]
-    matched = [section["excerpt"][begin:end] for begin, end in section["highlights"]]
-    assert matched == ["Rows", "group_by"]
+    assert highlighted(section) == ["Rows", "group_by"]
+    (section, *_) = asked("nodejs")["results"][0]["sections"]
+    assert highlighted(section) == ["Node.js"]
+
+
+def highlighted(section):
+    return [section["excerpt"][begin:end] for begin, end in section["highlights"]]

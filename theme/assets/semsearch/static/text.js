@@ -23,7 +23,7 @@ const VERSION = /^v(?=[0-9]+\.[0-9])/;
 const AROUND_IDENTIFIER = /^[-<>/@$.~=({#]+|[-<>/@$.~=({#]+$/g;
 const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
 const INNER_NAME = /_[\p{L}\p{N}]|[a-z][A-Z]|^--[\p{L}\p{N}]/u;
-const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+)?$/u;
+const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+|\.(?:(?!\p{Nd})[\p{L}\p{N}]){2,3})?$/u;
 const SHORTEST_JOINED = 5;
 const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
 const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
@@ -152,10 +152,10 @@ export function identifierForms(word) {
   return [...new Set(forms)].filter((form) => [...form].length > 1);
 }
 
-/** Returns a name of one or two parts without `-` and `_`: `groupby` for `group_by`; null for short names, addresses. */
+/** Returns a name of one or two parts joined: `groupby` for `group_by`, `nodejs` for `Node.js`; null for others. */
 export function joinedName(word) {
   const bare = bareName(word.toLowerCase());
-  const joined = IN_PARTS.test(bare) ? bare.replace(/[-_]/g, "") : "";
+  const joined = IN_PARTS.test(bare) ? bare.replace(/[-_.]/g, "") : "";
   return [...joined].length >= SHORTEST_JOINED ? joined : null;
 }
 
@@ -176,11 +176,11 @@ const bareName = (whole) => whole.replace(AROUND_IDENTIFIER, "").replace(VERSION
 
 /**
  * Returns the pattern that finds the identifiers among the words of a question as a whole; null if it has none. Joined
- * names are found with dashes and underscores in any place.
+ * names are found whatever joins their parts.
  */
 export function wholeIdentifiers(words, joined = []) {
   const whole = [...new Set(words)].map((word) => identifierPattern(word, word === words.at(-1))).filter(Boolean);
-  const inParts = joined.map((name) => `(?<![\\p{L}\\p{N}_])${[...name].join("[-_]?")}(?![\\p{L}\\p{N}_])`);
+  const inParts = joined.map((name) => `(?<![\\p{L}\\p{N}_])${[...name].join("[-_.]?")}(?![\\p{L}\\p{N}_])`);
   const patterns = [...whole, ...inParts];
   return patterns.length ? new RegExp(patterns.map((pattern) => `(${pattern})`).join("|"), "giu") : null;
 }
