@@ -585,6 +585,9 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     assert rows.nth(0).locator(".ss-why").count() == 0
     assert rows.nth(1).locator(".ss-why").inner_text() == "by meaning"
     assert rows.nth(2).locator(".ss-why").inner_text() == "without: rotate"
+    size_of = "element => parseFloat(getComputedStyle(element).fontSize)"
+    page.evaluate("() => { document.documentElement.style.fontSize = '40px' }")  # as some themes have it
+    assert rows.nth(1).locator(".ss-why").evaluate(size_of) < rows.nth(1).locator(".ss-title").evaluate(size_of)
 
 
 @pytest.mark.parametrize("asked", ["accesstoken", "access_token"])
