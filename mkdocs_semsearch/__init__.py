@@ -175,6 +175,9 @@ def _environment_defaults() -> QueryOptions:
     """
     import os
 
+    from mkdocs_semsearch.embedding import check_environment
+
+    check_environment()
     given = {
         name: os.environ[name] for name in ("SEMSEARCH_DEFAULT_LIMIT", "SEMSEARCH_MIN_SCORE") if os.environ.get(name)
     }

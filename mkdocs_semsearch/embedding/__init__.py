@@ -19,6 +19,7 @@ __all__ = [
     "Progress",
     "Role",
     "TokenCounter",
+    "check_environment",
     "open_embedder",
     "open_token_counter",
     "reopen_embedder",
@@ -86,6 +87,19 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
             f"that name is a different one ({found[:12]}): rebuild the index with it."
         )
     return embedder
+
+
+def check_environment() -> None:
+    """Checks the environment variables that embedders read.
+
+    Raises:
+        ConfigurationError: a value is invalid; the message names the variable.
+    """
+    from mkdocs_semsearch.embedding.onnx_encoder import thread_count
+    from mkdocs_semsearch.embedding.openai import check_own_variables
+
+    thread_count(None)
+    check_own_variables()
 
 
 _OPENERS = {

@@ -34,6 +34,8 @@ THREADS_VARIABLE = "SEMSEARCH_ENCODER_THREADS"
 # A query has about a dozen tokens: a second thread gains little on an idle machine and costs much on a busy one, and a
 # server already encodes several queries in parallel.
 DEFAULT_THREADS = 1
+MOST_THREADS = 256
+"""More threads than any machine can use for one text; ONNX Runtime takes minutes to start 100,000."""
 FEW_TEXTS = 4
 
 
@@ -52,7 +54,7 @@ def load_query_encoder(
         MissingExtraError: ONNX Runtime is not installed.
         ModelNotFoundError: the folder lacks one of the files.
         EmbeddingError: one of the files is damaged, or has another format.
-        ConfigurationError: the number of threads is not a whole number above 0.
+        ConfigurationError: the number of threads is not a whole number from 1 to `MOST_THREADS`.
     """
     folder = Path(folder).expanduser()
     for name in ENCODER_FILES:
@@ -220,18 +222,18 @@ def thread_count(threads: int | None) -> int:
     """Returns the number of threads for one text: the given one, else that of the environment, else one.
 
     Raises:
-        ConfigurationError: it is not a whole number above 0.
+        ConfigurationError: it is not a whole number from 1 to `MOST_THREADS`.
     """
-    place = THREADS_VARIABLE if threads is None else "embedder.threads"
+    place = f"Environment variable {THREADS_VARIABLE}" if threads is None else "embedder.threads"
     given = os.environ.get(THREADS_VARIABLE) if threads is None else threads
-    if given is None or given == "":
+    if given is None or str(given).strip() == "":
         return DEFAULT_THREADS
     try:
-        count = int(given)
-    except (TypeError, ValueError):
+        count = int(given) if isinstance(given, str) or type(given) is int else 0
+    except ValueError:
         count = 0
-    if count < 1:
-        raise ConfigurationError(f"{place}: {given!r} is not a whole number above 0.")
+    if not 1 <= count <= MOST_THREADS:
+        raise ConfigurationError(f"{place}: {given!r} is not a whole number from 1 to {MOST_THREADS}.")
     return count
 
 

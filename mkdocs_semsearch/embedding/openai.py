@@ -88,7 +88,7 @@ def open_openai(
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
         raise ConfigurationError(f"embedder.timeout: {timeout!r} is not a number of seconds above 0.")
     key = _api_key()
-    url = _embeddings_address(base_url or _first_set(URL_VARIABLES) or DEFAULT_BASE_URL)
+    url = _embeddings_address(*_base_url(base_url))
     headers = {"Accept": "application/json", **({} if key is None else {"Authorization": f"Bearer {key}"})}
     # The fingerprint is readable, not hashed: `reopen_openai` takes the options from it.
     described = {"dimensions": dimensions, "model": model, "revision": revision}
@@ -113,27 +113,44 @@ def open_openai(
     )
 
 
-def _first_set(names: Iterable[str]) -> str | None:
-    """Returns the value of the first of some environment variables that is set and not blank."""
-    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+def check_own_variables() -> None:
+    """Checks the variables that nothing else reads: `SEMSEARCH_EMBEDDER_URL` and `SEMSEARCH_EMBEDDER_API_KEY`.
+
+    Raises:
+        ConfigurationError: a value is invalid; the message names the variable.
+    """
+    if (found := _first_set(URL_VARIABLES[:1])) is not None:
+        _embeddings_address(*found)
+    _api_key(KEY_VARIABLES[:1])
 
 
-def _api_key() -> str | None:
+def _first_set(names: Iterable[str]) -> tuple[str, str] | None:
+    """Returns the first of some environment variables that is not blank: its name for a message, and its value."""
+    set_ones = ((name, value) for name in names if (value := os.environ.get(name, "").strip()))
+    return next(((f"Environment variable {name}", value) for name, value in set_ones), None)
+
+
+def _api_key(variables: Iterable[str] = KEY_VARIABLES) -> str | None:
     """Returns the key from the environment; None without one.
 
     Raises:
         ConfigurationError: the key cannot be sent.
     """
-    key = _first_set(KEY_VARIABLES)
+    place, key = _first_set(variables) or ("", None)
     if key is not None and not (key.isascii() and key.isprintable()):
-        raise ConfigurationError(
-            "The embedder's API key in the environment contains characters that are not allowed in an HTTP header."
-        )
+        raise ConfigurationError(f"{place}: the key has a character that an HTTP header cannot contain.")
     return key
 
 
-def _embeddings_address(base_url: str) -> SplitResult:
-    """Returns the address of `/embeddings` under `base_url`.
+def _base_url(given: str | None) -> tuple[str, str]:
+    """Returns the option or the variable that names the endpoint, and its value."""
+    if given:
+        return "embedder.base_url", given
+    return _first_set(URL_VARIABLES) or ("embedder.base_url", DEFAULT_BASE_URL)
+
+
+def _embeddings_address(place: str, base_url: str) -> SplitResult:
+    """Returns the address of `/embeddings` under `base_url`, the value of an option or a variable.
 
     Raises:
         ConfigurationError: not an http or https address, or one with a password inside.
@@ -144,11 +161,11 @@ def _embeddings_address(base_url: str) -> SplitResult:
     except (ValueError, AttributeError):
         valid = False
     if not valid:
-        raise ConfigurationError(f"embedder.base_url: {base_url!r} is not an address such as http://localhost:8080/v1.")
+        raise ConfigurationError(f"{place}: {base_url!r} is not an address such as http://localhost:8080/v1.")
     if url.username or url.password:
         raise ConfigurationError(
-            "embedder.base_url: the address contains a user name or password, which would appear in messages; set the "
-            "key in the environment variable SEMSEARCH_EMBEDDER_API_KEY."
+            f"{place}: the address contains a user name or password, which would appear in messages; set the key in "
+            "the environment variable SEMSEARCH_EMBEDDER_API_KEY."
         )
     return url._replace(path=url.path.rstrip("/") + "/embeddings", fragment="")
 

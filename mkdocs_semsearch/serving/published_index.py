@@ -286,11 +286,22 @@ class PublishedIndex:
             raise IndexCorruptError(self._refused[1])
 
 
-def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
+def largest_index() -> int:
+    """Returns the size limit of a published index in bytes.
+
+    Raises:
+        ConfigurationError: the environment variable is not a whole number above 0.
+    """
     text = os.environ.get(SIZE_VARIABLE, "").strip()
-    if text and not text.isdecimal():
-        raise ConfigurationError(f"Environment variable {SIZE_VARIABLE}: {text!r} is not a number of bytes.")
-    allowed = int(text) if text else LARGEST_INDEX
+    if text and not (text.isdecimal() and int(text)):
+        raise ConfigurationError(
+            f"Environment variable {SIZE_VARIABLE}: {text!r} is not a number of bytes such as {LARGEST_INDEX}."
+        )
+    return int(text) if text else LARGEST_INDEX
+
+
+def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
+    allowed = largest_index()
     if manifest.size > allowed:
         raise IndexCorruptError(
             f"The index at {place} has {manifest.size} bytes, {allowed} are allowed: "

@@ -23,6 +23,8 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 
 SHORTEST_TOKEN = 16
+_OTHER_VARIABLES = ("EMBEDDER_API_KEY", "EMBEDDER_URL", "ENCODER_THREADS", "MAX_INDEX_BYTES")
+"""Variables that other modules read; without `SEMSEARCH_`."""
 _RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
 """First path segments that have another meaning, so no index may have such a name."""
 
@@ -162,11 +164,11 @@ class ServerSettings:
 
 
 def misspelt_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables whose names are nearly those of settings, each with the name of the setting.
+    """Returns the variables whose names are nearly those of others, each with the right name.
 
     Others are not reported: Kubernetes sets variables, such as `…_SERVICE_HOST`, for a service of that name.
     """
-    known = [name.upper() for name in get_type_hints(ServerSettings)]
+    known = [*(name.upper() for name in get_type_hints(ServerSettings)), *_OTHER_VARIABLES]
     found = {}
     for variable in sorted(environment):
         name = variable.removeprefix("SEMSEARCH_")
@@ -181,7 +183,8 @@ def _read(name: str, text: str, read: Callable[[str], Any]) -> Any:
         value = read(text)
         ServerSettings(**{name: value})
     except (ValueError, ConfigurationError) as error:
-        reason = str(error) if isinstance(error, ConfigurationError) else f"{text!r} is not a number."
+        wanted = "a whole number" if read is int else "a number"
+        reason = str(error) if isinstance(error, ConfigurationError) else f"{text!r} is not {wanted}."
         raise ConfigurationError(f"Environment variable SEMSEARCH_{name.upper()}: {reason}") from None
     return value
 

@@ -270,7 +270,7 @@ def test_the_environment_replaces_missing_flags(run, index_dir):
     sentence(
         run("query", "x", code=1, SEMSEARCH_INDEX=str(index_dir), SEMSEARCH_DEFAULT_LIMIT="many"),
         "SEMSEARCH_DEFAULT_LIMIT",
-        "'many' is not a number",
+        "'many' is not a whole number",
     )
     assert run("inspect", SEMSEARCH_INDEX=str(index_dir)).stdout.startswith("build ")
 

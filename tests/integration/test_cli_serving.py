@@ -72,3 +72,30 @@ def test_invalid_names_are_refused(command, given, sentence, capsys):
     pytest.importorskip("mcp")
     assert main([command, "--index", given]) == 1
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("SEMSEARCH_ENCODER_THREADS", "many", "'many' is not a whole number from 1 to 256."),
+        ("SEMSEARCH_ENCODER_THREADS", "100000", "'100000' is not a whole number from 1 to 256."),
+        ("SEMSEARCH_MAX_INDEX_BYTES", "8GB", "'8GB' is not a number of bytes such as 8589934592."),
+        ("SEMSEARCH_MAX_INDEX_BYTES", "0", "'0' is not a number of bytes"),
+        ("SEMSEARCH_EMBEDDER_URL", "localhost:8080", "'localhost:8080' is not an address such as http://"),
+        ("SEMSEARCH_EMBEDDER_API_KEY", "sk-ключ", "a character that an HTTP header cannot contain"),
+    ],
+)
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_no_server_starts_with_an_invalid_variable(command, variable, value, sentence, folders, monkeypatch, capsys):
+    pytest.importorskip("mcp")
+    monkeypatch.setenv(variable, value)
+    assert main([command, str(folders["latest"])]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"semsearch: Environment variable {variable}: ")
+    assert sentence in said
+
+
+def test_no_question_is_answered_with_an_invalid_variable(folders, monkeypatch, capsys):
+    monkeypatch.setenv("SEMSEARCH_ENCODER_THREADS", "many")
+    assert main(["query", "keys", "--index", str(folders["latest"])]) == 1
+    assert "Environment variable SEMSEARCH_ENCODER_THREADS: 'many'" in capsys.readouterr().err

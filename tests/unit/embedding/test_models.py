@@ -165,7 +165,7 @@ def test_a_damaged_description_is_named(tmp_path, file):
             "batchsize: the kind 'sentence-transformers' has no such option; it has batch.*mean batch_size",
         ),
         ({"modle": "a"}, r"embedder.modle: .* Did you mean model\?"),
-        ({"threads": "many"}, "embedder.threads: 'many' is not a whole number above 0"),
+        ({"threads": "many"}, "embedder.threads: 'many' is not a whole number from 1 to 256"),
         ({"threads": 0}, "embedder.threads: 0 is not"),
     ],
 )

@@ -265,6 +265,12 @@ def test_invalid_options_are_refused(options, sentence):
     assert "word@" not in str(caught.value)
 
 
+def test_an_invalid_address_in_the_environment_names_its_variable(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:80")
+    with pytest.raises(ConfigurationError, match="variable OPENAI_BASE_URL: 'localhost:80' is not"):
+        open_embedder("openai", "m")
+
+
 def test_the_query_side_finds_the_endpoint_again(server, monkeypatch):
     built = connect(server, dimension=None, dimensions=64, revision="2", query_prompt="q: ", max_tokens=100)
     monkeypatch.setenv("SEMSEARCH_EMBEDDER_URL", server.base_url)

@@ -70,7 +70,7 @@ def test_flags_take_precedence_over_the_environment():
 @pytest.mark.parametrize(
     ("variable", "value", "reason"),
     [
-        ("SEMSEARCH_DEFAULT_LIMIT", "ten", "'ten' is not a number."),
+        ("SEMSEARCH_DEFAULT_LIMIT", "2.5", "'2.5' is not a whole number."),
         ("SEMSEARCH_DEFAULT_LIMIT", "51", "must be from 1 to 50"),
         ("SEMSEARCH_MIN_SCORE", "nan", "'nan' is not a number."),
         ("SEMSEARCH_MIN_SCORE", "2", "must be from 0 to 1"),
@@ -141,8 +141,19 @@ def test_two_indexes_with_one_name_are_refused():
 
 
 def test_variables_that_look_misspelt_are_found():
-    misspelt = {"SEMSEARCH_RATELIMIT": "SEMSEARCH_RATE_LIMIT", "SEMSEARCH_CORS_ORIGIN": "SEMSEARCH_CORS_ORIGINS"}
-    fine = ("SEMSEARCH_TOKEN", "SEMSEARCH_EMBEDDER_URL", "SEMSEARCH_SERVICE_HOST", "SEMSEARCH_PORT_8765_TCP", "PATH")
+    misspelt = {
+        "SEMSEARCH_RATELIMIT": "SEMSEARCH_RATE_LIMIT",
+        "SEMSEARCH_CORS_ORIGIN": "SEMSEARCH_CORS_ORIGINS",
+        "SEMSEARCH_ENCODER_THREAD": "SEMSEARCH_ENCODER_THREADS",
+    }
+    fine = (
+        "SEMSEARCH_TOKEN",
+        "SEMSEARCH_EMBEDDER_URL",
+        "SEMSEARCH_MAX_INDEX_BYTES",
+        "SEMSEARCH_SERVICE_HOST",
+        "SEMSEARCH_PORT_8765_TCP",
+        "PATH",
+    )
     assert misspelt_variables(dict.fromkeys((*misspelt, *fine), "x")) == misspelt
 
 
