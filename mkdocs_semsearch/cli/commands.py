@@ -29,7 +29,7 @@ _CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
 
 def _index(given: argparse.Namespace) -> int:
     try:
-        from mkdocs_semsearch.plugin.options import read_settings
+        from mkdocs_semsearch.plugin.options import check_place, read_settings
         from mkdocs_semsearch.site.built_site import index_built_site
         from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
     except ModuleNotFoundError as error:
@@ -40,6 +40,8 @@ def _index(given: argparse.Namespace) -> int:
     config_file, config = _site_config(given.config)
     settings = read_settings(config.plugin_options if config else {}, config_file)
     settings = replace(settings, index_dir=given.index or settings.index_dir)
+    option = "--index" if given.index else "index_dir"
+    check_place(option, settings.index_dir, docs_dir=config.docs_dir if config else None, site_dir=given.site_dir)
     if given.static:
         settings = replace(settings, static=replace(settings.static, mode="always"))
     elif settings.static.mode == "auto" and not given.widget:

@@ -313,7 +313,7 @@ def _label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def check_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) -> None:
+def check_place(option: str, place: Path, *, docs_dir: Path | None, site_dir: Path) -> None:
     """Checks that a folder can be used for the index or the cache.
 
     In the docs folder, every write would start another preview build. In the site folder, the next build would delete
@@ -323,12 +323,12 @@ def check_place(option: str, place: Path, *, docs_dir: Path, site_dir: Path) -> 
         ConfigurationError: the folder is in one of them, or contains the docs folder.
     """
     for name, folder in (("docs_dir", docs_dir), ("site_dir", site_dir)):
-        if place.resolve().is_relative_to(folder.resolve()):
+        if folder is not None and place.resolve().is_relative_to(folder.resolve()):
             hint = " (to publish the index with the site, set publish_index: true)" if name == "site_dir" else ""
             raise ConfigurationError(
                 f"{option} {str(place)!r} is inside {name} {str(folder)!r}: name a folder outside it{hint}."
             )
-    if docs_dir.resolve().is_relative_to(place.resolve()):
+    if docs_dir is not None and docs_dir.resolve().is_relative_to(place.resolve()):
         raise ConfigurationError(
             f"{option} {str(place)!r} contains docs_dir {str(docs_dir)!r}: name a folder of its own."
         )

@@ -438,6 +438,10 @@ def test_a_site_that_cannot_be_indexed_is_refused_with_a_sentence(run, tmp_path)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("<html><body><h1>Hi</h1><p>Text.</p></body></html>")
     sentence(run("index", "site", "--config", "none.yml", code=1), "none.yml")
+    for place in ("site/sub", "site"):
+        sentence(run("index", "site", "--index", place, code=1), f"--index '{place}' is inside site_dir 'site'")
+    sentence(run("index", ".", code=1), "index_dir", "is inside site_dir '.': name a folder outside it")
+    assert [file.name for file in tmp_path.rglob("*")] == ["site", "index.html"]
     (tmp_path / "docs").mkdir()
     (tmp_path / "mkdocs.yml").write_text("plugins:\n  - semsearch:\n      chunking: {max_tokens: many}\n")
     sentence(run("index", "site", code=1), "mkdocs.yml", "max_tokens")
@@ -457,7 +461,9 @@ def test_indexing_a_built_site_and_asking_it_from_anywhere(run, tmp_path, public
     assert "Indexed 2 pages, 2 chunks (2 embedded, 0 reused)" in done.stdout
     assert (site / "assets/semsearch/semsearch.js").is_file()
     assert "(unchanged)" in run("index", "site", "--index", public_path / "index").stdout
-    sentence(run("index", "site", "--index", "site", code=1), "no search index")
+    (public_path / "other").mkdir()
+    (public_path / "other" / "notes.txt").write_text("Mine.")
+    sentence(run("index", "site", "--index", public_path / "other", code=1), "not empty and not a search index")
     shutil.rmtree(site)
     body = json.loads(
         run("query", "changing passwords", "--index", public_path / "index", "--format", "json", cwd="/").stdout
