@@ -273,7 +273,7 @@ def _previous_build(index_dir: Path, build_id: str) -> Manifest | None:
 def _locked(index_dir: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    _refuse_foreign_folder(index_dir)
+    refuse_foreign_folder(index_dir)
     index_dir.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(index_dir / LOCK, timeout=LOCK_TIMEOUT_SECONDS):
@@ -285,7 +285,13 @@ def _locked(index_dir: Path) -> Iterator[None]:
         ) from None
 
 
-def _refuse_foreign_folder(index_dir: Path) -> None:
+def refuse_foreign_folder(index_dir: Path) -> None:
+    """Checks that an index may be written to a folder.
+
+    Raises:
+        IndexWriteError: it is a file, or a folder with other files than an index.
+        OSError: it cannot be read.
+    """
     if index_dir.exists() and not index_dir.is_dir():
         raise IndexWriteError(f"{index_dir} is a file: name a folder for the index.")
     holds_something = index_dir.is_dir() and any(not entry.name.startswith(".") for entry in index_dir.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import importlib.util
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mkdocs_semsearch.artifact import FORMAT, EncoderInfo, FacetDeclaration, Manifest, current_build, publish_build
+from mkdocs_semsearch.artifact.index_folder import refuse_foreign_folder
 from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage, heading_text
 from mkdocs_semsearch.chunking.page_role import page_address
@@ -145,6 +147,8 @@ def build_index(
     options = options or BuildOptions()
     home = next((page.path for page in pages if page_address(page.url) == ""), None)
     options = replace(options, pins=home_pins(options.site_name, home, options.pins))
+    with contextlib.suppress(OSError):  # `publish_build` reports it
+        refuse_foreign_folder(index_dir)  # before minutes of embedding
     if store is not None:
         store.prepare()
     chunks = sum(len(page.chunks) for page in pages)

@@ -170,6 +170,14 @@ def test_a_failing_embedder_leaves_the_previous_build(place, tmp_path):
     assert open_index(place, verify=True).manifest.build_id == same
 
 
+def test_a_folder_with_other_files_is_refused_before_anything_is_embedded(tmp_path):
+    (tmp_path / "notes.txt").write_text("Mine.")
+    embedder = WordHashEmbedder()
+    embedder.embed = lambda texts, role: pytest.fail("texts were embedded")
+    with pytest.raises(IndexWriteError, match="is not empty and not a search index"):
+        built(tmp_path, PAGES, embedder=embedder)
+
+
 def test_a_damaged_build_is_built_again(place):
     same = build_id(place)
     (place / same / "vectors.npy").write_bytes(b"")
