@@ -6,6 +6,7 @@ MkDocs' `Choice` and `SubConfig` do this and are used. Its `Type` names Python t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -73,17 +74,27 @@ def texts(what: str) -> Value[list[str]]:
 def mapping(what: str) -> Value[dict[str, str]]:
     """Returns an option that is a mapping of texts to texts; `what` describes it, with an example."""
     return Value(
-        lambda value: isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair),
+        lambda value: (
+            isinstance(value, dict)
+            and all(isinstance(item, str) for pair in value.items() for item in pair)
+            and all(key.strip() for key in value)
+        ),
         f"is not a mapping of {what}.",
         {},
     )
 
 
-def url() -> Value[str | None]:
-    """Returns an option that is an http(s) address, or a path on the site's own origin."""
+def url(placeholder: str = "") -> Value[str | None]:
+    """Returns an option that is an http(s) address, or a path on the site's own origin.
+
+    Args:
+        placeholder: what may stand in the address in braces, such as `{version}`; no other braces may.
+    """
+    address = re.compile(rf"(?:https?://(?=[^/])|/)(?:[^\s{{}}]|{re.escape(placeholder)})*")
+    braces = f"braces other than {placeholder}" if placeholder else "braces"
     return Value(
-        lambda value: isinstance(value, str) and value.strip().startswith(("http://", "https://", "/")),
-        "starts with none of https://, http:// and /.",
+        lambda value: isinstance(value, str) and address.fullmatch(value.strip()) is not None,
+        f"is not an address that starts with https://, http:// or /, without white space or {braces}.",
         None,
     )
 

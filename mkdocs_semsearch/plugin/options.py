@@ -170,7 +170,10 @@ class SemsearchConfig(Options):
     facets = _Facets()
     exclude = types.texts('globs on source paths, as in ["changelog/*"]')
     kinds: Value[dict[str, PageKind]] = Value(
-        lambda kinds: isinstance(kinds, dict) and all(isinstance(g, str) and k in PAGE_KINDS for g, k in kinds.items()),
+        lambda kinds: (
+            isinstance(kinds, dict)
+            and all(isinstance(glob, str) and glob and kind in PAGE_KINDS for glob, kind in kinds.items())
+        ),
         f'is not a mapping of globs on source paths to {", ".join(PAGE_KINDS)}, as in {{"news/*": blog}}.',
         {},
     )
@@ -186,7 +189,7 @@ class SemsearchConfig(Options):
     publish_index = types.flag(False)
     static = Switch(_Static, default="auto")
     store = Group(_Store)
-    api_url = types.url()
+    api_url = types.url("{version}")
     widget = Group(_Widget)
     cache_dir = types.text(".cache/plugin/semsearch")
     cache_max_mb = types.integer(1, 1000)

@@ -103,6 +103,8 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"synonyms": {"k8s": []}}, "synonyms", ["{'k8s': []}"]),
         ({"synonyms": {"k8s": [1]}}, "synonyms", ["{'k8s': [1]}"]),
         ({"pins": ["a.md"]}, "pins", ["guide/auth.md"]),
+        ({"pins": {"": "a.md"}}, "pins", ["{'': 'a.md'}", "guide/auth.md"]),
+        ({"kinds": {"": "blog"}}, "kinds", ["{'': 'blog'}", "mapping of globs"]),
         ({"exclude": "drafts/*"}, "exclude", ["'drafts/*'", "list of globs"]),
         ({"exclude": [1]}, "exclude", ["[1]", "list of globs"]),
         ({"facets": {"page.kind": {"type": "list"}}}, "facets", ["page.kind", "string", "list"]),
@@ -128,6 +130,10 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"store": QDRANT | {"replicas": 0}}, "store", ["replicas", "0", "from 1 up"]),
         ({"store": QDRANT, "static": True}, "static", ["store.kind is qdrant"]),
         ({"api_url": "search.example.org"}, "api_url", ["'search.example.org'", "https://"]),
+        ({"api_url": "https:///search"}, "api_url", ["'https:///search'", "https://"]),
+        ({"api_url": "https://a.example/{verison}"}, "api_url", ["{verison}", "braces other than {version}."]),
+        ({"api_url": "https://a.example/{version"}, "api_url", ["{version'", "braces other than {version}."]),
+        ({"widget": {"insights_url": "/{version}"}}, "widget", ["'/{version}'", "or braces."]),
         ({"widget": False}, "widget", ["False", "shortcut, fallback"]),
         ({"widget": {"shortcut": "k"}}, "widget", ["shortcut", "'k'", "neither true nor false"]),
         ({"widget": {"strings": ["Search"]}}, "widget", ["strings", "['Search']", "names to texts"]),
@@ -157,7 +163,8 @@ def test_globs_on_source_paths_may_be_written_as_on_windows():
 
 def test_api_url_loses_its_last_slash():
     assert settings({"api_url": "https://search.example.org/"}).api_url == "https://search.example.org"
-    assert settings({"api_url": "/-/semsearch"}).api_url == "/-/semsearch"
+    for address in ("/-/semsearch", "https://{version}.example.org/a", "http://[::1]:8765/{version}?a=b"):
+        assert settings({"api_url": address}).api_url == address
 
 
 def test_places(tmp_path):
