@@ -19,7 +19,14 @@ from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_re
 from mkdocs_semsearch.chunking.page_role import split_version, unlisted_pages, version_order
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.site import widget_files
-from mkdocs_semsearch.site.pipeline import Settings, Site, SiteReport, index_site, open_configured_embedder
+from mkdocs_semsearch.site.pipeline import (
+    Settings,
+    Site,
+    SiteReport,
+    index_site,
+    open_configured_embedder,
+    unmatched_globs,
+)
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
 from mkdocs_semsearch.site.widget_files import join_scripts, write_results_page
@@ -69,7 +76,8 @@ def index_built_site(
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
         widget_files.tell_languages(site_dir, report.languages, report.facets)
-    return replace(report, misfits=(*source.misfits(), *report.misfits))
+    unmatched = unmatched_globs("exclude", settings.exclude, [page.path for page in pages])
+    return replace(report, misfits=(*unmatched, *source.misfits(), *report.misfits))
 
 
 def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:

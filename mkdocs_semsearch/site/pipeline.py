@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -298,9 +299,19 @@ def _chunked(
         )
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
-    complaints = ReaderWords(settings.synonyms, settings.pins).complaints(pages)
+    unmatched = unmatched_globs("kinds", settings.kinds, [document.path for document in documents])
+    complaints = (*unmatched, *ReaderWords(settings.synonyms, settings.pins).complaints(pages))
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
     return pages, (*chunker.misfits(), *complaints), uncached
+
+
+def unmatched_globs(option: str, globs: Iterable[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """Returns one sentence for each glob of an option that matches none of some source paths."""
+    return tuple(
+        f"Option {option!r}: no page matches {glob!r}; globs are relative to the docs folder."
+        for glob in globs
+        if not any(fnmatchcase(path, glob) for path in paths)
+    )
 
 
 SECONDS_BETWEEN_LINES = 10.0

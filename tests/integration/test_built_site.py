@@ -87,6 +87,18 @@ def page(tmp_path, monkeypatch):
     return tmp_path / "site"
 
 
+def test_globs_that_match_no_page_are_reported(page, tmp_path, capsys):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Home\n\nSome text.\n")
+    options = "{exclude: [drafts/*], kinds: {news/*: blog, index.*: guide}}"
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: Demo\nplugins:\n  - semsearch: {options}\n")
+    assert main(["index", str(page)]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"semsearch: warning: Option {option}: no page matches {glob}; globs are relative to the docs folder."
+        for option, glob in (("'exclude'", "'drafts/*'"), ("'kinds'", "'news/*'"))
+    ]
+
+
 def test_a_cache_that_cannot_be_written_is_reported(page, tmp_path, capsys):
     (tmp_path / "docs").mkdir()
     (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [{semsearch: {cache_dir: kept}}]\n")

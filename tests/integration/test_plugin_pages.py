@@ -25,6 +25,14 @@ def test_exclude_globs(site):
     ]
 
 
+def test_a_glob_of_kinds_that_matches_no_page_is_reported(site):
+    site.options["kinds"] = {"news/*": "blog", "old/*": "archive"}
+    site.write({"news/one.md": "# One\n\nText.\n"})
+    assert [line for line in site.build(strict=False).splitlines() if "'kinds'" in line] == [
+        "WARNING -  semsearch: Option 'kinds': no page matches 'old/*'; globs are relative to the docs folder."
+    ]
+
+
 def test_a_declared_facet_that_no_page_has_is_named(site):
     site.options["facets"] = {name: {"type": "list"} for name in ("tags", "tgas")} | {
         "page.section": {"type": "string"}
