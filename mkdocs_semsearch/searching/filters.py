@@ -58,8 +58,8 @@ def _checked_text(text: str, info: ValidationInfo, most: int) -> str:
 
 
 def _field_name(name: str, info: ValidationInfo) -> str:
-    if not name and is_from_outside(info):
-        raise ValueError("is too short: at least 1 character is needed")
+    if not name:
+        raise ValueError("is empty: write the name of a field, such as tags")
     return _checked_text(name, info, MAX_FIELD_CHARACTERS)
 
 
@@ -239,7 +239,7 @@ def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
     """Returns both bounds of a range, converted to the type of the field; None for a missing one.
 
     Raises:
-        FilterError: a bound has the wrong type for the field.
+        FilterError: a bound has the wrong type for the field, or the first one is greater than the second.
     """
     bounds = [bound for bound in (condition.min, condition.max) if bound is not None]
     key = _order_of(kind, bounds)
@@ -247,6 +247,9 @@ def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
     if unreadable is not None:
         raise _misfit(condition.field, kind, unreadable)
     low, high = (None if bound is None else key(bound) for bound in (condition.min, condition.max))
+    if low is not None and high is not None and low > high:
+        ends = f"from {condition.min} to {condition.max}"
+        raise FilterError(f"The range on {condition.field} goes {ends}: write the smaller end first.", field="filters")
     return low, high
 
 

@@ -126,7 +126,7 @@ def vars_of(item):
         ),
         ({"filters": [EQUALS | {"value": None}]}, "filters[0].value must be a string, a finite number", "filters"),
         ({"filters": [EQUALS | {"value": [[]]}]}, "filters[0].value must be a string, a finite number", "filters"),
-        ({"filters": [EQUALS | {"field": ""}]}, "filters[0].field is too short", "filters"),
+        ({"filters": [EQUALS | {"field": ""}]}, "filters[0].field is empty", "filters"),
         ({"filters": [EQUALS | {"field": 3}]}, "filters[0].field must be a string;", "filters"),
         ({"filters": [EQUALS | {"value": "x" * 1001}]}, "filters[0].value is too long", "filters"),
         ({"filters": [EQUALS | {"negate": "yes"}]}, "filters[0].negate must be true or false.", "filters"),

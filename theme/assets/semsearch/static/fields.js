@@ -208,6 +208,8 @@ function rangeTest({ field, min, max }, type) {
   const order = orderOf(type, ends);
   const [low, high] = [min, max].map((end) => (end == null ? null : order(end)));
   for (const end of ends) if (order(end) === null) throw misfit(end, type, field);
+  if (low !== null && high !== null && low > high)
+    throw wrong(`The range on ${field} goes from ${min} to ${max}: write the smaller end first.`);
   return (value) => {
     const place = order(value);
     return place !== null && (low === null || place >= low) && (high === null || place <= high);
