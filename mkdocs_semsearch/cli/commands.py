@@ -126,7 +126,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _query(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.cli.text import no_results_text, print_json, results_text
+    from mkdocs_semsearch.cli.text import no_results_text, print_json, results_text, wrong_facets
     from mkdocs_semsearch.searching.filters import Equals, parse_filter
     from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.searching.response import to_json
@@ -157,6 +157,8 @@ def _query(given: argparse.Namespace) -> int:
             print(results_text(response, first=query.offset + 1))
         else:
             print(no_results_text(query, response, searcher))
+        for hint in wrong_facets(query, response, searcher):
+            say(hint)
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
-from mkdocs_semsearch.searching.filter_hints import filter_hints
+from mkdocs_semsearch.searching.filter_hints import facet_hints, filter_hints
 from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json, to_json
@@ -132,6 +132,13 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
         lines.append(f"  With --include-weak: {response.weaker_results} weaker results.")
     lines.append("  Or try other words: a synonym, fewer words, no quotation marks.")
     return "\n".join(lines)
+
+
+def wrong_facets(query: SearchQuery, response: SearchResponse, searcher: Searcher) -> list[str]:
+    """Returns a sentence for each facet of a query that no page has."""
+    query = replace(query, facets=tuple(name for name, counts in response.facets.items() if not counts))
+    names = [facet.name for facet in searcher.facet_fields()] if query.facets else []
+    return facet_hints(query, names, lambda one: to_json(searcher.search(one)))
 
 
 def _filter_hints(query: SearchQuery, searcher: Searcher) -> list[str]:

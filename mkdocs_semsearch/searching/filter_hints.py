@@ -1,4 +1,4 @@
-"""Says why a filter leaves no results."""
+"""Says why a filter leaves no results, or a facet has no values."""
 
 from __future__ import annotations
 
@@ -10,25 +10,41 @@ from typing import Any
 from mkdocs_semsearch.searching.filters import Equals, Exists, Filter
 from mkdocs_semsearch.searching.query import SearchQuery
 
+Search = Callable[[SearchQuery], Mapping[str, Any]]
+"""Answers a query with the JSON form of the response."""
 
-def filter_hints(
-    query: SearchQuery, facets: Sequence[str], search: Callable[[SearchQuery], Mapping[str, Any]]
-) -> list[str]:
+
+def filter_hints(query: SearchQuery, facets: Sequence[str], search: Search) -> list[str]:
     """Returns a sentence for each filter whose field no page has, or whose value is like one that pages have.
 
     Args:
         query: a query without results.
         facets: names of the facets.
-        search: answers a query with the JSON form of the response.
+        search: answers queries about the same index.
     """
-    hints = []
-    for condition in query.filters:
-        field = condition.field
-        every = replace(query, query="", offset=0, limit=1, filters=(Exists(field),), facets=(field,), min_score=0.0)
-        found = search(every)
-        values = [item["value"] for item in found["facets"][field]] if found["total_results"] else None
-        hints.append(filter_hint(condition, values, facets))
+    hints = (filter_hint(item, _values(query, item.field, search), facets) for item in query.filters)
     return [hint for hint in hints if hint]
+
+
+def facet_hints(query: SearchQuery, facets: Sequence[str], search: Search) -> list[str]:
+    """Returns a sentence for each facet of a query that no page has; see `filter_hints`."""
+    return [field_hint(name, facets) for name in query.facets if _values(query, name, search) is None]
+
+
+def _values(query: SearchQuery, field: str, search: Search) -> list[object] | None:
+    """Returns the values of a field, or None if no page has it."""
+    every = replace(query, query="", offset=0, limit=1, filters=(Exists(field),), facets=(field,), min_score=0.0)
+    found = search(every)
+    return [item["value"] for item in found["facets"][field]] if found["total_results"] else None
+
+
+def field_hint(field: str, facets: Sequence[str]) -> str:
+    """Returns a sentence about a field that no page has; it names the facets, of which the field may be one."""
+    if field in facets:
+        return f"No page has a value in the facet {field}."
+    close = get_close_matches(field, facets, n=1)
+    meant = f": did you mean {close[0]}?" if close else "."
+    return f"No page has the field {field}{meant} The facets are {', '.join(facets) or 'none'}."
 
 
 def filter_hint(condition: Filter, values: Sequence[object] | None, facets: Sequence[str]) -> str | None:
@@ -40,7 +56,7 @@ def filter_hint(condition: Filter, values: Sequence[object] | None, facets: Sequ
         facets: names of the facets.
     """
     if values is None:
-        return f"No page has the field {condition.field}; the facets are {', '.join(facets) or 'none'}."
+        return field_hint(condition.field, facets)
     if not isinstance(condition, Equals) or not isinstance(condition.value, str):
         return None
     known = {str(value).casefold(): str(value) for value in values}

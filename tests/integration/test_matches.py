@@ -21,7 +21,7 @@ from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
 from tests.api_calls import api_over, handle
-from tests.made_index import made_page, opened
+from tests.made_index import built, declared, made_page, opened
 from tests.unit.serving.small_index import build, open_small
 
 QUERIES = (
@@ -229,12 +229,26 @@ def test_command_line_lists_pages_without_scores(capsys, index_dir):
 def test_command_line_explains_filters_that_leave_nothing(capsys, index_dir):
     for question in ((), ("keys",)):
         text = said(capsys, index_dir, *question, "--filter", "tag=security")
-        assert "  No page has the field tag; the facets are tags, " in text
+        assert "  No page has the field tag: did you mean tags? The facets are tags, " in text
         text = said(capsys, index_dir, *question, "--filter", "tags=Security")
         assert "  No page has Security in tags: did you mean security?" in text
         text = said(capsys, index_dir, *question, "--filter", "tags=nobody")
         assert "No page has the field" not in text
         assert "did you mean" not in text
+
+
+def test_command_line_explains_a_facet_that_no_page_has(capsys, index_dir, tmp_path):
+    def hints(*facets, index=index_dir):
+        arguments = [argument for name in facets for argument in ("--facet", name)]
+        assert main(["query", "keys", "--index", str(index), "--mode", "lexical", *arguments]) == 0
+        return capsys.readouterr().err.splitlines()
+
+    (hint,) = hints("tgas", "tags", "page.path")
+    assert hint.startswith("semsearch: No page has the field tgas: did you mean tags? The facets are tags, ")
+    built(tmp_path / "index", [made_page("a.md", "Rotate the keys.", facets={})], facets=declared("status"))
+    assert hints("status", index=tmp_path / "index") == ["semsearch: No page has a value in the facet status."]
+    assert main(["query", "--index", str(tmp_path / "index"), "--filter", "status=x"]) == 0
+    assert "  No page has a value in the facet status." in capsys.readouterr().out
 
 
 def test_command_line_numbers_results_from_the_first_of_all(capsys, index_dir):

@@ -159,7 +159,9 @@ def test_a_compact_answer_without_results_says_what_is_wrong_with_the_filters(se
         return call(server_of(lambda: searcher), "search_docs", given)[1]["answer"]
 
     unknown = answer(field="tag", value="security")
-    assert unknown.startswith("0 results, 0 weaker.\n\nNo page has the field tag; the facets are tags, ")
+    assert unknown.startswith(
+        "0 results, 0 weaker.\n\nNo page has the field tag: did you mean tags? The facets are tags, "
+    )
     assert "No page has Security in tags: did you mean security?" in answer(field="tags", value="Security")
     assert answer(field="tags", value="quantum") == "0 results, 0 weaker."
 
