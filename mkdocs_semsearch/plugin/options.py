@@ -38,8 +38,11 @@ class _Embedder(Options):
     model = types.text(DEFAULT_MODEL)
 
 
+_TYPES = ", ".join(FACET_TYPES)
+
+
 class _Facet(Options):
-    type = Value(lambda value: value in FACET_TYPES, f"is not one of {', '.join(FACET_TYPES)}.", "")
+    type: Value[str | None] = Value(lambda value: value in FACET_TYPES, f"is not one of {_TYPES}.", None)
     label = types.text()
 
 
@@ -57,7 +60,7 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
 
     def _field(self, name: object, item: object) -> _Facet:
         if not isinstance(name, str) or not name:
-            raise ValidationError(f"{name!r} is not the name of a front-matter field: put it in quotes.")
+            raise ValidationError(f"{name!r} is not the name of a front-matter field: write it as text, in quotes.")
         if name.startswith(("page.", "chunk.")) and name not in OWN_FACETS:
             raise ValidationError(
                 f"{name!r} is not a front-matter field. Of the index's own fields, only {' and '.join(OWN_FACETS)} "
@@ -67,6 +70,8 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
             facet: _Facet = Group(_Facet).run_validation(item)
         except ValidationError as error:
             raise ValidationError(f"Field {name!r}: {error}") from None
+        if facet.type is None:
+            raise ValidationError(f"Field {name!r} has no type: write one of {_TYPES}.")
         if name in OWN_FACETS and facet.type != "string":
             raise ValidationError(f"Field {name!r}: its type is string, not {facet.type}.")
         return facet
@@ -121,7 +126,8 @@ class _Widget(Options):
         errors, warnings = super().validate()
         if not errors and self.strings:
             known = list(widget_strings("en")[1])
-            errors = [("strings", types.unknown(name, known, "text")) for name in self.strings if name not in known]
+            unknown = (name for name in self.strings if name not in known)
+            errors = [(f"strings.{name}", types.unknown(name, known, "text")) for name in unknown]
         return errors, warnings
 
 
