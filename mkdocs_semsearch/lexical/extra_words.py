@@ -221,6 +221,11 @@ class ReaderWords:
             for question, path in self.pins.items()
             if path not in paths
         ]
+        wrong += [
+            f"Option 'pins': {question!r} never matches, because it has no letter and no digit."
+            for question in self.pins
+            if not literal_name(question)
+        ]
         return tuple(wrong)
 
     @cached_property

@@ -300,6 +300,8 @@ def _chunked(
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
     unmatched = unmatched_globs("kinds", settings.kinds, [document.path for document in documents])
+    if not pages:
+        unmatched += ("The index has no page: every page is excluded, or the site has none.",)
     complaints = (*unmatched, *ReaderWords(settings.synonyms, settings.pins).complaints(pages))
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
     return pages, (*chunker.misfits(), *complaints), uncached

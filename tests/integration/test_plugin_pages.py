@@ -25,6 +25,14 @@ def test_exclude_globs(site):
     ]
 
 
+def test_a_site_whose_pages_are_all_excluded_is_reported(site):
+    site.options["exclude"] = ["*"]
+    assert [line for line in site.build(strict=False).splitlines() if "WARNING" in line] == [
+        "WARNING -  semsearch: The index has no page: every page is excluded, or the site has none."
+    ]
+    assert site.paths() == []
+
+
 def test_a_glob_of_kinds_that_matches_no_page_is_reported(site):
     site.options["kinds"] = {"news/*": "blog", "old/*": "archive"}
     site.write({"news/one.md": "# One\n\nText.\n"})
