@@ -88,7 +88,7 @@ def build_server(
             title="Documentation search",
             version=installed_version(),
             instructions=instructions,
-            tools=tools(operations, defaults, threads, several=bool(indexes)),
+            tools=tools(operations, defaults, threads, indexes=indexes),
         )
     add_pages(server, operations, threads, several=bool(indexes))
     return server

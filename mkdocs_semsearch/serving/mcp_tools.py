@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -17,7 +17,7 @@ from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.operations import Opened, Operations
 from mkdocs_semsearch.serving.responses import HttpError, encode_json, from_semsearch_error, panics_as_errors
-from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, read_values, with_defaults
+from mkdocs_semsearch.serving.wire import EXAMPLES, Defaults, SearchRequest, read_values, with_defaults
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
@@ -148,18 +148,19 @@ USES = (
 )
 
 
-def tools(operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> list[Tool]:
-    """Creates the tools of a server with one index, or with several."""
-    return [_tool(use, operations, defaults, workers, several=several) for use in USES]
+def tools(operations: Operations, defaults: Defaults, workers: Workers, *, indexes: Sequence[str]) -> list[Tool]:
+    """Creates the tools of a server with one index, or with several of these names."""
+    return [_tool(use, operations, defaults, workers, indexes=indexes) for use in USES]
 
 
-def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers, *, several: bool) -> Tool:
+def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers, *, indexes: Sequence[str]) -> Tool:
     """Creates a tool that does not check its arguments; `serving.wire` validates them, as for HTTP."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
-    kind = use.arguments_of_several if several else use.arguments
+    kind = use.arguments_of_several if indexes else use.arguments
+    examples = {**EXAMPLES, "index": next(iter(indexes), ""), "indexes": list(indexes)}
     searches = issubclass(kind, SearchQuery)
     schema = _inlined(TypeAdapter(kind).json_schema())
     lists = {name for name, described in schema.get("properties", {}).items() if described["type"] == "array"}
@@ -167,7 +168,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
     def answer(given: dict[str, Any]) -> dict[str, Any]:
         values = {name: _read_list(value) if name in lists else value for name, value in given.items()}
         values = {name: value for name, value in values.items() if value is not None}
-        arguments = read_values(kind, {**asdict(defaults), **values} if searches else values)
+        arguments = read_values(kind, {**asdict(defaults), **values} if searches else values, examples)
         names = (arguments.index,) if hasattr(arguments, "index") else getattr(arguments, "indexes", ())
         with panics_as_errors(), operations.open(names) as opened:
             return use.answer(opened, arguments)

@@ -131,8 +131,8 @@ def request_from(values: Mapping[str, Any], defaults: Defaults = Defaults()) -> 
     return read_values(SearchRequest, {**asdict(defaults), **values})
 
 
-def read_values(kind: type[Validated], values: Mapping[str, Any]) -> Validated:
-    """Makes an instance of a validated class from JSON values of a request.
+def read_values(kind: type[Validated], values: Mapping[str, Any], examples: Mapping[str, Any] = EXAMPLES) -> Validated:
+    """Makes an instance of a validated class from JSON values of a request; errors show one of the `examples`.
 
     Raises:
         HttpError: 422, a value is invalid.
@@ -142,7 +142,7 @@ def read_values(kind: type[Validated], values: Mapping[str, Any]) -> Validated:
     try:
         read: Validated = _adapter(cast(Any, kind)).validate_json(text, context=FROM_OUTSIDE)
     except ValidationError as error:
-        message, field = complaint(error, kind, EXAMPLES, FILTER_EXAMPLES)
+        message, field = complaint(error, kind, examples, FILTER_EXAMPLES)
         raise _wrong(message, field) from None
     return read
 

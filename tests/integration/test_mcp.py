@@ -335,6 +335,12 @@ def test_several_indexes_take_names(index_dir, tmp_path):
         failed, text = call(target, "get_page", {"path": "soup.md", "index": "nobody"})
         assert failed
         assert "There is no index 'nobody' here: there are manual, cooking." in text
+        failed, text = call(target, "get_page", {"path": "soup.md"})
+        assert failed
+        assert 'index is missing; a valid example is "manual".' in text
+        failed, text = call(target, "list_facets", {"indexes": "cooking"})
+        assert failed
+        assert 'indexes must be a list; a valid example is ["manual", "cooking"].' in text
 
 
 def test_over_standard_input_and_output(index_dir):
