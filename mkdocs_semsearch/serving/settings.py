@@ -213,7 +213,9 @@ def parse_named_index(text: str) -> tuple[str, str]:
         ConfigurationError: the text does not have this form.
     """
     name, place = split_name(text)
-    if not (name and place):
+    if name and not place:
+        raise ConfigurationError(f"The index {name!r} has no place: write {name}=/srv/{name}/semsearch-index.")
+    if not name:
         raise ConfigurationError(
             f"The index {text!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; "
             "if it is the only one, write it without --index, or in SEMSEARCH_INDEX."

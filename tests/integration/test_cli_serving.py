@@ -65,7 +65,12 @@ def test_one_index_or_several(command, capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"), [("folder", "write it without --index"), ("api=folder", "is not allowed")]
+    ("given", "sentence"),
+    [
+        ("folder", "write it without --index"),
+        ("a=", "'a' has no place"),
+        ("api=folder", "is not allowed"),
+    ],
 )
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_invalid_names_are_refused(command, given, sentence, capsys):

@@ -86,6 +86,8 @@ def test_flags_take_precedence_over_the_environment():
         ("SEMSEARCH_LOG_QUERIES", "maybe", "'maybe' is neither true nor false"),
         ("SEMSEARCH_INSIGHTS_DAYS", "0", "both must be at least 1"),
         ("SEMSEARCH_INDEXES", "/srv/index", "write latest=/srv/latest/semsearch-index"),
+        ("SEMSEARCH_INDEXES", "a=", "The index 'a' has no place: write a=/srv/a/semsearch-index."),
+        ("SEMSEARCH_INDEXES", "a= ,b=/srv/b", "The index 'a' has no place"),
         ("SEMSEARCH_INDEXES", "api=/srv/index", "and none of these names"),
         ("SEMSEARCH_CLIENT_HEADER", "X Forwarded", "is not a header name such as X-Forwarded-For"),
         ("SEMSEARCH_MAX_CONCURRENT", "0", "must be at least 1"),
