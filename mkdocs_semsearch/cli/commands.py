@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -358,8 +358,10 @@ def _eval(given: argparse.Namespace) -> int:
 
     queries = read_queries(given.queries)
     by_section = given.granularity in ("section", "chunk")
+    indexes = _named_indexes(given.index)
+    _check_corpora(given.queries, indexes, {question.corpus for question in queries})
     found = evaluate_indexes(
-        _named_indexes(given.index),
+        indexes,
         queries,
         mode=given.mode,
         by_section=by_section,
@@ -385,6 +387,17 @@ def _named_indexes(given: Sequence[str]) -> dict[str | None, str]:
     if not all(name and folder for name, folder in pairs):
         raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
     return dict(pairs)
+
+
+def _check_corpora(file: Path, indexes: Iterable[str | None], corpora: Iterable[str | None]) -> None:
+    """Checks that each index with a name has questions; a wrong name would leave them out silently."""
+    there = sorted(filter(None, corpora))
+    for name in indexes:
+        if name is not None and name not in there:
+            advice = f"its corpora are {', '.join(there)}" if there else "write it as `corpus` in each line"
+            raise SemsearchError(
+                f"No question of {file} is about the corpus {name!r}: {advice}, or give one INDEX without a name."
+            )
 
 
 def _index_place(given: str | None) -> str:

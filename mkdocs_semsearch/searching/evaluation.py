@@ -105,10 +105,12 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
     try:
         item: dict[str, Any] = json.loads(line)
         query, first, others = item["query"], item["answer_page"], item.get("also_pages") or []
-        if not query.strip() or not isinstance(others, list):
+        anchor, corpus = item.get("answer_anchor"), item.get("corpus")
+        texts = all(isinstance(value, str | None) for value in (anchor, corpus))
+        if not query.strip() or not isinstance(others, list) or not texts:
             raise ValueError(line)
         pages = tuple(path for page in (first, *others) for path in _paths(page))
-        return EvaluationQuery(query, pages, item.get("answer_anchor"), item.get("corpus"))
+        return EvaluationQuery(query, pages, anchor, corpus)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise QueryError(
             f'{place} is not a question: write {{"query": "…", "answer_page": "path/of/page.md"}} on one line.'

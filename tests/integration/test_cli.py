@@ -385,6 +385,18 @@ def test_an_index_without_a_name_may_have_an_equals_sign(run, index_dir, questio
         sentence(run("eval", questions, *wrong, code=1), "for each a corpus and its folder")
 
 
+def test_an_index_about_which_there_is_no_question_is_refused(run, index_dir, questions, tmp_path):
+    sentence(
+        run("eval", questions, f"manual={index_dir}", code=1),
+        "No question of",
+        "is about the corpus 'manual': write it as `corpus` in each line",
+    )
+    line = {"query": "rotate keys", "answer_page": "guide/keys.md", "corpus": "manual"}
+    (tmp_path / "named.jsonl").write_text(json.dumps(line))
+    sentence(run("eval", "named.jsonl", f"manaul={index_dir}", code=1), "'manaul': its corpora are manual")
+    assert "mrr@10" in run("eval", "named.jsonl", f"manual={index_dir}", *LEXICAL).stdout
+
+
 def test_an_evaluation_without_questions_fails(run, index_dir, tmp_path):
     sentence(run("eval", tmp_path / "none.jsonl", index_dir, code=1), "none.jsonl cannot be read")
     (tmp_path / "bad.jsonl").write_text('{"query": "x", "answer_page": "guide/keys.md"}\n{"query": "x"}\n')

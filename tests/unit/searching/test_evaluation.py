@@ -85,7 +85,8 @@ def test_questions_from_a_file(tmp_path):
     "line",
     ["x", "[]", "null", "{}", '{"query": "x"}', '{"answer_page": "x"}', '{"query": 1, "answer_page": "x"}',
      '{"query": "x", "answer_page": 1}', '{"query": "x", "answer_page": "x", "also_pages": "y.md"}',
-     '{"query": " ", "answer_page": "x"}'],
+     '{"query": " ", "answer_page": "x"}', '{"query": "x", "answer_page": "x", "corpus": ["a"]}',
+     '{"query": "x", "answer_page": "x", "answer_anchor": 5}'],
 )  # fmt: skip
 def test_a_malformed_line_is_named_in_the_error(tmp_path, line):
     path = tmp_path / "questions.jsonl"
