@@ -19,6 +19,7 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
+    from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
@@ -218,15 +219,28 @@ def _insights(given: argparse.Namespace) -> int:
     elif action == "export":
         print(f"Wrote {_counted(store.export(Path(what), since), 'record')} into {what}.")
     else:
-        site, index = _one_of_several(given.index)
-        searches = store.of_site(site, since)
-        if given.export_queries is not None:
-            print(_export_queries(searches, given.export_queries))
-        else:
-            newest = max((hour for name, hour in store.newest().items() if site in (None, name)), default="")
-            dropped = store.counters().get("dropped", 0)
-            _report(given.format, index, searches, dropped=dropped, since=since, newest=newest)
+        _insights_of_one(given, store, since)
     return 0
+
+
+def _insights_of_one(given: argparse.Namespace, store: InsightStore, since: str) -> None:
+    """Reports or exports the records since an hour, of one of several indexes if it is named."""
+    from mkdocs_semsearch.insights.store import names_of_sites
+
+    site, index = _one_of_several(given.index)
+    searches = store.of_site(site, since)
+    recorded = store.newest()
+    if site is None and len(recorded) > 1:
+        say(
+            f"warning: these are records of several indexes ({names_of_sites(recorded)}), compared with one: "
+            "--index NAME=INDEX takes those of one"
+        )
+    if given.export_queries is not None:
+        print(_export_queries(searches, given.export_queries))
+        return
+    newest = max((hour for name, hour in recorded.items() if site in (None, name)), default="")
+    dropped = store.counters().get("dropped", 0)
+    _report(given.format, index, searches, dropped=dropped, since=since, newest=newest)
 
 
 def _one_of_several(index: str | None) -> tuple[str | None, str | None]:

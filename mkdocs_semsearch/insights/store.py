@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -152,7 +152,7 @@ class InsightStore:
         found = [search for search in self.read(since) if site in (None, search.site)]
         newest = self.newest()
         if not found and newest and site not in (None, *newest):
-            names = ", ".join(sorted(name or "all of them together" for name in newest))
+            names = names_of_sites(newest)
             raise SemsearchError(f"No searches of the index {site!r} are recorded here, only of: {names}.")
         return found
 
@@ -347,6 +347,11 @@ class Recorder:
         if self._failing:
             log.warning("Searches are recorded in %s again.", self._store.folder)
         self._failing = False
+
+
+def names_of_sites(names: Iterable[str]) -> str:
+    """Returns the names of recorded indexes as text; the empty one is that of searches in all indexes at once."""
+    return ", ".join(sorted(name or "all of them together" for name in names))
 
 
 def first_hour(since: str) -> str:

@@ -538,8 +538,12 @@ def test_the_records_of_one_of_several_indexes_are_reported(run, tmp_path):
     store = InsightStore(tmp_path / "insights")
     store.write([search("rotate keys", site="old", opened="guide/keys.md", rank=1)] * 3)
     store.write([search("rotate keys", site="new", opened="other.md", rank=1)] * 3 + [search("zebra", site="")])
-    assert run("insights", store.folder, "--index", "default").stdout.startswith("7 searches")
-    assert run("insights", store.folder, "--index", "old=default").stdout.startswith("3 searches")
+    every = run("insights", store.folder, "--index", "default")
+    assert every.stdout.startswith("7 searches")
+    assert "warning: these are records of several indexes (all of them together, new, old), compared" in every.stderr
+    one = run("insights", store.folder, "--index", "old=default")
+    assert one.stdout.startswith("3 searches")
+    assert "several indexes" not in one.stderr
     run("insights", store.folder, "--index", "new=default", "--export-queries", "new.jsonl")
     assert json.loads((tmp_path / "new.jsonl").read_text())["answer_page"] == "other.md"
     for since in ("", "--since=2026-11-30"):
