@@ -270,7 +270,9 @@ class FacetReader:
         kind: PageKind | None = _search_field(document, "kind")
         if kind is None or kind in PAGE_KINDS:
             return kind
-        self._report(f"Front matter field 'search.kind' must be one of {', '.join(PAGE_KINDS)}", document, repr(kind))
+        self._report(
+            f"Front matter field 'search.kind' must be one of {', '.join(PAGE_KINDS)}", document, _describe(kind)
+        )
         return None
 
     def misfits(self) -> tuple[str, ...]:
@@ -315,9 +317,9 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return plain_text(" ".join(value.split()))
     if isinstance(value, bool):
-        raise _MisfitError(f"the boolean {str(value).lower()}: quote it if it is meant as text")
+        raise _MisfitError(f"{_describe(value)}: quote it if it is meant as text")
     if isinstance(value, float):
-        raise _MisfitError(f"the number {value!r}: quote it, YAML reads 1.10 as 1.1")
+        raise _MisfitError(f"{_describe(value)}: quote it, YAML reads 1.10 as 1.1")
     if isinstance(value, int):
         return str(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -326,13 +328,19 @@ def _text(value: Any) -> str:
 
 
 def _describe(value: Any) -> str:
+    """Describes a value with YAML's name of its type, and as YAML writes it."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list | tuple | set | frozenset):
         return "a list"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
     text = " ".join(str(value).split())
     shown = text if len(text) <= 40 else text[:39] + "…"
-    return f"{shown!r}" if isinstance(value, str) else f"the {type(value).__name__} {shown}"
+    if isinstance(value, str):
+        return f"{shown!r}"
+    names = {int: "number", float: "number", datetime.date: "date", datetime.datetime: "time"}
+    return f"the {names.get(type(value), 'value')} {shown}"
 
 
 def _list(value: Any, problems: list[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ matches a page with the word *Datenbankverbindung*.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -207,7 +208,8 @@ class ReaderWords:
             written = _search_keywords(page.front_matter)
             if written is not None and not keywords_of(page.front_matter):
                 wrong.append(
-                    f"Front matter field 'search.keywords' of {page.path} is not a list of words: {written!r}."
+                    f"Front matter field 'search.keywords' of {page.path} is not a list of words: "
+                    f"{json.dumps(written, ensure_ascii=False)}."
                 )
             if missing:
                 texts = "\n".join(text for c in page.chunks for text in (*c.heading_hierarchy, c.content))

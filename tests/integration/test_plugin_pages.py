@@ -64,7 +64,7 @@ def test_a_misspelt_key_of_search_is_reported_and_keys_of_others_are_not(site):
         "WARNING -  semsearch: Front matter field 'search' has the keys exclude, boost, kind, keywords, lint, "
         "but a.md has 'exclud'; the value is left out.",
         "WARNING -  semsearch: Front matter field 'search' is a mapping such as {exclude: true}, "
-        "but b.md has the bool False; the value is left out.",
+        "but b.md has the boolean false; the value is left out.",
     ]
 
 

@@ -108,6 +108,26 @@ def test_a_float_for_text_says_how_to_write_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "value", "described"),
+    [
+        ("string", "NO", "the boolean false: quote it"),
+        ("list", "[true]", "the boolean true: quote it"),
+        ("integer", "true", "the boolean true;"),
+        ("integer", "1.5", "the number 1.5;"),
+        ("string", "1.5", "the number 1.5: quote it"),
+        ("boolean", "1", "the number 1;"),
+        ("integer", "2026-01-02", "the date 2026-01-02;"),
+        ("string", "2026-01-02 10:00:00", "the time 2026-01-02 10:00:00;"),
+        ("date", "[1]", "a list;"),
+        ("date", "soon", "'soon';"),
+    ],
+)
+def test_a_value_is_described_with_the_names_of_yaml(kind: str, value: str, described: str) -> None:
+    _, (sentence,) = typed(kind, value)
+    assert f"but a/b.md has {described}" in sentence
+
+
+@pytest.mark.parametrize(
     ("value", "kept"),
     [
         ("[release, 10.1]", ("release", "10.1")),
