@@ -320,7 +320,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class EmbeddingProgress:
-    """A `Progress`; shows nothing if everything is done at once."""
+    """A `Progress`; shows nothing if everything is done at once, and otherwise also the end."""
 
     def __init__(self, say: Callable[[str], None], *, terminal: bool | None = None) -> None:
         """Shows a bar on a terminal.
@@ -333,13 +333,17 @@ class EmbeddingProgress:
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._bar: Any = None
         self._last_line = time.monotonic()
+        self._has_said = False
 
     def __call__(self, done: int, total: int) -> None:
         """Shows the progress: number of finished texts, number of all texts."""
         if self._terminal:
             self._draw(done, total)
-        elif done < total and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+            return
+        waited = time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES
+        if self._has_said if done == total else waited:
             self._last_line = time.monotonic()
+            self._has_said = done < total
             self._say(f"Embedded {done} of {total} texts")
 
     def close(self) -> None:
