@@ -207,6 +207,8 @@ def _insights(given: argparse.Namespace) -> int:
     what, place = (*rest, "", "")[:2]
     if len(rest) > 2 or (action != "report" and not what):
         given.parser.error("write insights [DIR], insights forget TEXT [DIR] or insights export FILE.parquet [DIR]")
+    if action != "report" and (given.index is not None or given.export_queries is not None):
+        given.parser.error(f"{action} takes the records of all indexes: leave --index and --export-queries out")
     if action == "forget" and given.since:
         given.parser.error("forget deletes records of every day: leave --since out")
     place = place or os.environ.get("SEMSEARCH_INSIGHTS", "")

@@ -227,7 +227,7 @@ class InsightStore:
         """Writes the records into a Parquet file; returns their number.
 
         Raises:
-            SemsearchError: the file cannot be written.
+            SemsearchError: the file cannot be written, or exists and is no Parquet file.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -246,6 +246,8 @@ class InsightStore:
             plain = [_json(value) for value in values] if name in _AS_JSON else values
             columns[name] = pa.array(plain, types.get(name, pa.string()))
         try:
+            if file.is_file() and file.stat().st_size and not _is_parquet(file):
+                raise SemsearchError(f"{file} exists and is not a Parquet file: name another file, or delete it.")
             with file.open("wb") as out:  # whose errors do not repeat the path, as PyArrow's do
                 pq.write_table(pa.table(columns), out)
         except OSError as error:
@@ -347,6 +349,11 @@ class Recorder:
         if self._failing:
             log.warning("Searches are recorded in %s again.", self._store.folder)
         self._failing = False
+
+
+def _is_parquet(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4) == b"PAR1"
 
 
 def names_of_sites(names: Iterable[str]) -> str:

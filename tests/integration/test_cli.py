@@ -514,6 +514,7 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert run("insights", "export", tmp_path / "a.parquet", "--since", "2026-11-22", **folder).stdout.startswith(
         "Wrote 5"
     )
+    assert run("insights", "export", tmp_path / "a.parquet", **folder).stdout.startswith("Wrote 5")
     assert run("insights", store.folder, "--export-queries").stdout == "Wrote 1 question into search-questions.jsonl.\n"
     corrected = tmp_path / "search-questions.jsonl"
     corrected.write_text(corrected.read_text() + "\n")
@@ -523,12 +524,20 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert not corrected.read_text().endswith("\n\n")
     evaluated = run("eval", "search-questions.jsonl", default, "--format", "json")
     assert json.loads(evaluated.stdout)["queries"] == 1
-    for wrong in (("forget",), ("forget", "Titan", store.folder, "more"), ("forget", "Titan", "--since", "30d")):
+    for wrong in (
+        ("forget",),
+        ("forget", "Titan", store.folder, "more"),
+        ("forget", "Titan", "--since", "30d"),
+        ("forget", "Titan", "--index", "old=default"),
+        ("export", "new.parquet", "--export-queries"),
+    ):
         assert "usage: semsearch insights" in run("insights", *wrong, code=2, **folder).stderr
     place = tmp_path / "missing" / "a.parquet"
     sentence(
         run("insights", "export", place, code=1, **folder), f"{place} cannot be written: No such file or directory"
     )
+    sentence(run("insights", "export", corrected, code=1, **folder), "exists and is not a Parquet file")
+    assert corrected.read_text().startswith('{"query"')
     assert run("insights", "forget", "Titan", store.folder).stdout == "Deleted 2 records.\n"
     assert [item.query for item in store.read()] == ["rotate keys"] * 3
 
