@@ -48,6 +48,8 @@ __all__ = [
 
 def reason(error: Exception) -> str:
     """Returns what went wrong, without the number and the path that Python puts into the text of a system error."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
     if isinstance(error, OSError) and re.fullmatch(r"\d+ requested and \d+ written", str(error)):  # as NumPy says it
         return os.strerror(errno.ENOSPC)
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -15,7 +15,7 @@ from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.cli.commands import COMMANDS, say
 from mkdocs_semsearch.errors import QueryError, SemsearchError, is_panic, reason
 
-_USAGE_FIELDS = ("filters", "language", "limit", "min_score", "offset", "query")
+_USAGE_FIELDS = ("facets", "filters", "language", "limit", "min_score", "offset", "query")
 """Fields of a query that come straight from an argument, so a wrong value is wrong usage."""
 
 

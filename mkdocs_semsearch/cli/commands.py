@@ -372,6 +372,8 @@ def _eval(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.cli.text import evaluation_text, print_as
     from mkdocs_semsearch.searching.evaluation import evaluate_indexes, read_queries
 
+    if given.min_mrr is not None and not 0 <= given.min_mrr <= 1:
+        given.parser.error(f"--min-mrr is {given.min_mrr:g}: it must be from 0 to 1")
     queries = read_queries(given.queries)
     by_section = given.granularity in ("section", "chunk")
     indexes = _named_indexes(given.index)
@@ -402,6 +404,10 @@ def _named_indexes(given: Sequence[str]) -> dict[str | None, str]:
     pairs = [split_name(item) for item in given]
     if not all(name and folder for name, folder in pairs):
         raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise SemsearchError(f"Two indexes have the name {name!r}: each needs its own.")
     return dict(pairs)
 
 

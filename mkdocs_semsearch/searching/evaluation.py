@@ -92,13 +92,19 @@ def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
     The keys are `query` and `answer_page`, and optionally `answer_anchor`, `also_pages` and `corpus`.
 
     Raises:
-        QueryError: a line is not such an object; the message names the line.
+        QueryError: a line is not such an object, and the message names the line; or there is none.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise QueryError(f"The questions in {path} cannot be read: {reason(error)}.") from None
-    return tuple(_read_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
+    queries = tuple(_read_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
+    if not queries:
+        raise QueryError(f"{path} has no questions: write {_FORM} on one line each.")
+    return queries
+
+
+_FORM = '{"query": "…", "answer_page": "path/of/page.md"}'
 
 
 def _read_line(line: str, place: str) -> EvaluationQuery:
@@ -112,9 +118,7 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
         pages = tuple(path for page in (first, *others) for path in _paths(page))
         return EvaluationQuery(query, pages, anchor, corpus)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise QueryError(
-            f'{place} is not a question: write {{"query": "…", "answer_page": "path/of/page.md"}} on one line.'
-        ) from None
+        raise QueryError(f"{place} is not a question: write {_FORM} on one line.") from None
 
 
 def _paths(page: str) -> tuple[str, ...]:

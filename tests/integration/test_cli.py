@@ -116,6 +116,8 @@ def test_version_and_no_command(run):
         (("query", "x", "--keep-time"), "unrecognized arguments: --keep-time"),
         (("query", "rotate", "keys"), "unrecognized arguments: keys (put a question of several words into quotes)"),
         (("query", "x", "--limit", "many"), "invalid int value"),
+        (("eval", "q.jsonl", "--min-mrr", "80"), "--min-mrr is 80: it must be from 0 to 1"),
+        (("eval", "q.jsonl", "--min-mrr", "nan"), "--min-mrr is nan: it must be from 0 to 1"),
         (("query", "x", "--mode", "fuzzy"), "invalid choice"),
         (("query", "x", "--granularity", "site"), "invalid choice"),
         (("serve", "--port", "http"), "invalid int value"),
@@ -139,6 +141,7 @@ def test_wrong_usage_is_exit_2_with_the_usage(run, arguments, complaint):
         (("--language", "pt BR"), ("language", "only letters, digits and dashes")),
         (("--min-score", "1.5"), ("score", "at most 1")),
         (("--min-score", "nan"), ("score", "a finite number")),
+        (("--facet", ""), ("facets[0] is empty: write the name of a field",)),
         (("--filter", "status"), ("'status'", "Forms: tags=security")),
         (("--filter", "year="), ("'year='",)),
         (("--filter", "year=soon"), ("year is of type integer: 'soon' is not a number",)),
@@ -395,6 +398,8 @@ def test_an_index_about_which_there_is_no_question_is_refused(run, index_dir, qu
     (tmp_path / "named.jsonl").write_text(json.dumps(line))
     sentence(run("eval", "named.jsonl", f"manaul={index_dir}", code=1), "'manaul': its corpora are manual")
     assert "mrr@10" in run("eval", "named.jsonl", f"manual={index_dir}", *LEXICAL).stdout
+    twice = [f"manual={index_dir}"] * 2
+    sentence(run("eval", "named.jsonl", *twice, code=1), "Two indexes have the name 'manual'")
 
 
 def test_an_evaluation_without_questions_fails(run, index_dir, tmp_path):

@@ -82,6 +82,16 @@ def test_questions_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("content", "sentence"), [(b" \n\n", "has no questions: write"), (b"\xff\xfe", "it is not UTF-8 text")]
+)
+def test_a_file_without_questions_is_refused(tmp_path, content, sentence):
+    path = tmp_path / "questions.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(QueryError, match=sentence):
+        read_queries(path)
+
+
+@pytest.mark.parametrize(
     "line",
     ["x", "[]", "null", "{}", '{"query": "x"}', '{"answer_page": "x"}', '{"query": 1, "answer_page": "x"}',
      '{"query": "x", "answer_page": 1}', '{"query": "x", "answer_page": "x", "also_pages": "y.md"}',
