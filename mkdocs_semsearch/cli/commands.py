@@ -328,9 +328,12 @@ def _lint(given: argparse.Namespace) -> int:
 
 def _map(given: argparse.Namespace) -> int:
     from mkdocs_semsearch import open_searcher
-    from mkdocs_semsearch.insights.site_map import make_site_map, site_map_html, write_site_map
+    from mkdocs_semsearch.insights.site_map import check_map_file, make_site_map, site_map_html, write_site_map
     from mkdocs_semsearch.serving.published_index import folder_of
 
+    if given.since and not given.insights:
+        given.parser.error("--since is for the records of searches: name their folder with --insights")
+    check_map_file(given.output)  # before minutes of work
     searches = _searches(given.insights, given.since)
     place = _index_place(given.index)
     with open_searcher(place) as searcher:

@@ -351,6 +351,27 @@ def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:
     return labels
 
 
+def check_map_file(file: Path) -> bool:
+    """Checks that a map can be written to a file; returns whether it would replace an earlier map.
+
+    Raises:
+        SemsearchError: another file has that name, or its folder does not exist.
+    """
+    if file.is_dir():
+        raise SemsearchError(f"{file} is a folder: name a file in it.")
+    if not file.parent.is_dir():
+        raise SemsearchError(f"{file} cannot be written: there is no folder {file.parent}.")
+    if not file.is_file():
+        return False
+    try:
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            if _MARK in stream.read(2000):
+                return True
+    except OSError as error:
+        raise SemsearchError(f"{file} cannot be read: {error.strerror}.") from None
+    raise SemsearchError(f"{file} exists and is not a map: name another file, or delete it.")
+
+
 def write_site_map(file: Path, html: str) -> bool:
     """Writes a map in one step, so that nobody sees half a file.
 
@@ -360,14 +381,8 @@ def write_site_map(file: Path, html: str) -> bool:
     Raises:
         SemsearchError: another file has that name, or it cannot be written.
     """
-    if file.is_dir():
-        raise SemsearchError(f"{file} is a folder: name a file in it.")
+    earlier = check_map_file(file)
     try:
-        earlier = file.is_file()
-        if earlier:
-            with file.open(encoding="utf-8", errors="replace") as stream:
-                if _MARK not in stream.read(2000):
-                    raise SemsearchError(f"{file} exists and is not a map: name another file, or delete it.")
         remove_old_parts(file.parent, f"{file.name}.")
         replace_file(file, html)
     except OSError as error:

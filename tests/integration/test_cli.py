@@ -597,7 +597,9 @@ def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
     assert 'data-name="about a"' in (tmp_path / "map.html").read_text(encoding="utf-8")
     assert run("map", index).stdout == "Replaced map.html: 12 sections.\n"
     sentence(run("map", index, "--facet", "colour", code=1), "'colour'", "tags")
-    sentence(run("map", index, "--output", "mkdocs.html", "--since", "soon", code=1), "2026-11-01")
+    sentence(run("map", index, "--insights", store.folder, "--since", "soon", code=1), "2026-11-01")
+    assert "with --insights" in run("map", index, "--since", "30d", code=2).stderr
+    sentence(run("map", "nowhere", "--output", "none/map.html", code=1), "there is no folder none")
     (tmp_path / "mine.html").write_text("mine")
     sentence(run("map", index, "--output", "mine.html", code=1), "is not a map")
     assert (tmp_path / "mine.html").read_text() == "mine"
