@@ -86,7 +86,8 @@ def load_site_config(config_file: Path) -> SiteConfig:
     """Reads a configuration file.
 
     Raises:
-        ConfigurationError: the file is missing, cannot be parsed, or names a docs folder that does not exist.
+        ConfigurationError: the file is missing, cannot be parsed, names a docs folder that does not exist, or has
+            options of this package's plugin that are not a mapping.
     """
     values = _read(config_file)
     docs_dir = config_file.parent / str(values.get("docs_dir") or "docs")
@@ -102,7 +103,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
         site_url=str(values.get("site_url") or ""),
         language=_language(values.get("theme")),
         edit_url=edit_url(*(str(values.get(key) or "") for key in ("repo_url", "edit_uri", "edit_uri_template"))),
-        plugin_options=_plugin_options(values.get("plugins")),
+        plugin_options=_plugin_options(values.get("plugins"), config_file),
     )
 
 
@@ -122,12 +123,20 @@ def _language(theme: Any) -> str:
     return str(named.get("language") or named.get("locale") or "en").replace("_", "-")
 
 
-def _plugin_options(plugins: Any) -> Mapping[str, Any]:
-    """Finds the options of this package's plugin, whether plugins are a list or a mapping."""
+def _plugin_options(plugins: Any, config_file: Path) -> Mapping[str, Any]:
+    """Finds the options of this package's plugin, whether plugins are a list or a mapping.
+
+    Raises:
+        ConfigurationError: they are not a mapping.
+    """
     listed = plugins if isinstance(plugins, list) else [plugins]
     found = (item["semsearch"] for item in listed if isinstance(item, dict) and "semsearch" in item)
-    options = next(found, None)
-    return options if isinstance(options, dict) else {}
+    options = next(found, None) or {}
+    if not isinstance(options, dict):
+        raise ConfigurationError(
+            f"{config_file}, plugin semsearch: {options!r} is not a mapping such as {{static: true}}."
+        )
+    return options
 
 
 # Lines end with \n or \r\n, and every line keeps its own end.
@@ -193,8 +202,8 @@ def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:
     except OSError as error:
         raise ConfigurationError(f"{config_file} cannot be read: {error.strerror or error}.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigurationError(f"{config_file} cannot be parsed: {reason}.") from error
+        what = " ".join(reason(error).split())
+        raise ConfigurationError(f"{config_file} cannot be parsed: {what}.") from error
     if not isinstance(values, dict):
         raise ConfigurationError(f"{config_file} is not a configuration: it has no options.")
     parent = values.pop("INHERIT", None)

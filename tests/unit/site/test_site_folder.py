@@ -159,6 +159,17 @@ def test_a_configuration_that_cannot_be_read_is_an_error(tmp_path: Path, text: s
         SiteFolder(tmp_path / "site", load_site_config(tmp_path / "mkdocs.yml"))
 
 
+def test_options_that_are_no_mapping_are_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {"mkdocs.yml": "plugins:\n  - semsearch: [static]\n", "docs/index.md": "# Home\n"})
+    with pytest.raises(ConfigurationError, match=r"mkdocs\.yml, plugin semsearch: \['static'\] is not a mapping"):
+        load_site_config(tmp_path / "mkdocs.yml")
+    (tmp_path / "mkdocs.yml").write_text("plugins:\n  - semsearch:\n")
+    assert load_site_config(tmp_path / "mkdocs.yml").plugin_options == {}
+    (tmp_path / "mkdocs.yml").write_bytes(b"site_name: \xff\n")
+    with pytest.raises(ConfigurationError, match="it is not UTF-8 text"):
+        load_site_config(tmp_path / "mkdocs.yml")
+
+
 def test_missing_folders_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="build the site first"):
         SiteFolder(tmp_path / "nowhere")
