@@ -64,6 +64,9 @@ def _all_filters(filters: Any, info: ValidationInfo) -> Any:
             return tuple(_filter_of(field, value) for field, value in filters.items())
         if isinstance(filters, get_args(Filter)):
             return (filters,)
+        filters = tuple(filters) if isinstance(filters, Iterable) else (filters,)
+        if not all(isinstance(item, get_args(Filter)) for item in filters):
+            raise ValueError('must be written as Equals("tags", "security") or {"tags": "security"}')
     return _bounded(filters, info)
 
 
@@ -205,7 +208,8 @@ class SearchQuery:
 
     def with_facets(self, facets: Iterable[str]) -> Self:
         """Returns a copy that counts the values of these fields."""
-        return dataclasses.replace(self, facets=facets if isinstance(facets, str) else tuple(facets))  # type: ignore[arg-type]
+        several = isinstance(facets, Iterable) and not isinstance(facets, str)
+        return dataclasses.replace(self, facets=tuple(facets) if several else facets)  # type: ignore[arg-type]
 
 
 class OtherOptions(TypedDict, total=False):

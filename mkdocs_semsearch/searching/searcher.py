@@ -245,10 +245,10 @@ class Searcher:
 
         Raises:
             PageNotFoundError: the index has no page with this path.
-            QueryError: the limit is below 1.
+            QueryError: the limit is not a whole number above 0.
         """
-        if limit < 1:
-            raise QueryError(f"limit is {limit}: it must be at least 1.", field="limit")
+        if not isinstance(limit, int) or limit < 1:
+            raise QueryError(f"limit is {limit!r}: it must be a whole number above 0.", field="limit")
         row = self._page_row(path)
         chunk_map = self._backend.chunk_map
         near = self._backend.neighbors(chunk_map.chunks_of(row))

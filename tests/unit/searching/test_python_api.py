@@ -100,6 +100,8 @@ def test_other_names_of_granularities_are_read_as_ours(searcher):
         lambda searcher: SearchQuery("a", filters={"tags": {"nested": 1}}),
         lambda searcher: SearchQuery("a", filters={7: "x"}),
         lambda searcher: SearchQuery("a", filters=7),
+        lambda searcher: SearchQuery("a").with_facets(7),
+        lambda searcher: searcher.related("guide/keys.md", limit="3"),
         lambda searcher: SearchQuery("a").with_filter("tags=x"),
         lambda searcher: searcher.search(None),
         lambda searcher: searcher.search("a", limits=5),
@@ -195,3 +197,17 @@ def test_the_code_of_a_user_runs(tmp_path, monkeypatch, capsys):
         asyncio.run(run["ask"](searcher))
         run["index"](searcher)
     assert "guide/auth.md" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("written", ["tags=a", None, [{"op": "exists", "field": "tags"}], (Equals("tags", "a"), "b")])
+def test_filters_of_another_form_are_refused_with_an_example(written):
+    with pytest.raises(QueryError, match=r'^filters must be written as Equals\("tags",') as caught:
+        SearchQuery("a", filters=written)
+    assert caught.value.field == "filters"
+
+
+def test_filters_may_come_one_by_one():
+    assert SearchQuery("a", filters=(Equals("tags", name) for name in "ab")).filters == (
+        Equals("tags", "a"),
+        Equals("tags", "b"),
+    )

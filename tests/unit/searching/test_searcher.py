@@ -449,7 +449,7 @@ def test_related_pages_are_others_best_first(searcher):
     scores = [result.score for result in searcher.related("keys.md", limit=50)]
     assert scores == sorted(scores, reverse=True)
     assert "keys.md" not in [result.page.path for result in searcher.related("keys.md", limit=50)]
-    with pytest.raises(QueryError, match="limit is -1: it must be at least 1"):
+    with pytest.raises(QueryError, match="limit is -1: it must be a whole number above 0"):
         searcher.related("keys.md", limit=-1)
 
 
