@@ -127,14 +127,13 @@ class FilterError(QueryError):
 
 
 class PageNotFoundError(QueryError):
-    """The index has no page with that path."""
+    """The index has no page with that path; the message names a page that may be meant, if one is given."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            f"No page {path!r} in this index: a path is that of the source file below the docs folder, as in page.path "
-            "of a result.",
-            field="path",
-        )
+    def __init__(self, path: str, meant: str | None = None) -> None:
+        advice = "a path is that of the source file below the docs folder, as in page.path of a result."
+        if meant is not None:
+            advice = f"did you mean {meant!r}?"
+        super().__init__(f"No page {path!r} in this index: {advice}", field="path")
 
 
 def is_panic(error: BaseException) -> bool:

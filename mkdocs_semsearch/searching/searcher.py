@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -290,7 +291,8 @@ class Searcher:
     def _page_row(self, path: str) -> int:
         row = self._backend.page_row(path)
         if row is None:
-            raise PageNotFoundError(path)
+            others = _paths_of_address(path) if isinstance(path, str) else ()
+            raise PageNotFoundError(path, next(filter(self.has_page, others), None))
         return row
 
     def _embed(self, query: SearchQuery, question: Question) -> tuple[NDArray[np.float32] | None, bool]:
@@ -319,3 +321,9 @@ class Searcher:
         records = self._backend.fetch(rows)
         others = following_rows(records, rows)
         return records.joined(self._backend.fetch(others)) if others else records
+
+
+def _paths_of_address(address: str) -> tuple[str, ...]:
+    """Returns the paths that a page may have whose address was given in place of its path: `guide/auth/`."""
+    place = re.sub(r"(?:^|/)index\.(?:html|md)$|\.(?:html|md)$", "", address.strip("/"))
+    return (f"{place}.md", f"{place}/index.md", f"{place}/README.md") if place else ("index.md", "README.md")

@@ -453,6 +453,15 @@ def test_related_pages_are_others_best_first(searcher):
         searcher.related("keys.md", limit=-1)
 
 
+@pytest.mark.parametrize("address", ["keys", "/keys/", "keys.html", "keys/index.html", "keys/index.md", "/keys.md"])
+def test_an_address_in_place_of_a_path_is_refused_with_the_path(searcher, address):
+    for ask in (searcher.page, searcher.related):
+        with pytest.raises(PageNotFoundError, match=rf"^No page '{address}' in this index: did you mean 'keys\.md'\?$"):
+            ask(address)
+    with pytest.raises(PageNotFoundError, match="a path is that of the source file"):
+        searcher.page("nowhere/")
+
+
 TEXTS = st.text(max_size=60) | st.lists(
     st.sampled_from(['"', "“", "keys", "rotate", "-", "AND", "OR", "(", ")", "*", "~2", "^", ":", "\\",
                      "日本語", "\0", "\ud800"]),
