@@ -254,9 +254,9 @@ class FacetReader:
         return float(number)
 
     def check_search(self, document: Document) -> None:
-        """Reports `search: false`, and keys of `search` that look misspelt; other plugins may add further keys."""
+        """Reports `search: false` and `search: exclude`, and keys that look misspelt; other plugins may add keys."""
         search = document.front_matter.get("search")
-        if isinstance(search, bool):
+        if search is not None and not isinstance(search, Mapping):
             self._report(
                 "Front matter field 'search' is a mapping such as {exclude: true}", document, _describe(search)
             )

@@ -59,12 +59,12 @@ def test_a_list_of_plugins_without_search_is_named(site):
 
 def test_a_misspelt_key_of_search_is_reported_and_keys_of_others_are_not(site):
     site.write({"a.md": "---\nsearch: {exclud: true, weight: 3}\n---\n# A\n"})
-    site.write({"b.md": "---\nsearch: false\n---\n# B\n"})
+    site.write({"b.md": "---\nsearch: false\n---\n# B\n", "c.md": "---\nsearch: exclude\n---\n# C\n"})
     assert [line for line in site.build(strict=False).splitlines() if "WARNING" in line] == [
         "WARNING -  semsearch: Front matter field 'search' has the keys exclude, boost, kind, keywords, lint, "
         "but a.md has 'exclud'; the value is left out.",
         "WARNING -  semsearch: Front matter field 'search' is a mapping such as {exclude: true}, "
-        "but b.md has the boolean false; the value is left out.",
+        "but b.md has the boolean false; the value is left out (1 more page with values that do not fit).",
     ]
 
 
