@@ -14,6 +14,7 @@ from mkdocs_semsearch.artifact.fields import FacetDeclaration, PageKind
 from mkdocs_semsearch.memory import collecting_only_new, limit_arenas
 
 if TYPE_CHECKING:
+    from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
     from mkdocs_semsearch.chunking.document import ChunkedPage, Document
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
     from mkdocs_semsearch.indexing.build import BuildReport
@@ -170,6 +171,7 @@ class SiteReport:
         languages: language tags of the pages.
         facets: fields by which readers can filter.
         uncached: one sentence if nothing can be cached, otherwise None.
+        cut: one sentence if chunks may be longer than the model reads, otherwise None.
     """
 
     build: BuildReport
@@ -177,11 +179,12 @@ class SiteReport:
     languages: tuple[str, ...]
     facets: tuple[FacetDeclaration, ...]
     uncached: str | None = None
+    cut: str | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about the machine and the model, which are no fault of a page."""
-        return tuple(filter(None, (self.build.warning, self.uncached)))
+        return tuple(filter(None, (self.build.warning, self.uncached, self.cut)))
 
 
 def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
@@ -251,7 +254,17 @@ def index_site(
         store=_open_store(settings.store),
     )
     report = replace(report, seconds=time.perf_counter() - started)
-    return SiteReport(report, misfits, languages, facets, uncached)
+    return SiteReport(report, misfits, languages, facets, uncached, _cut(settings.max_tokens, embedder.identity))
+
+
+def _cut(max_tokens: int, identity: EmbedderIdentity) -> str | None:
+    """Returns a sentence if chunks may be longer than the model reads, otherwise None."""
+    if max_tokens <= identity.max_tokens:
+        return None
+    return (
+        f"Option 'chunking': max_tokens is {max_tokens}, but {identity.model} reads the first {identity.max_tokens} "
+        "tokens of a chunk: the rest of longer ones is found by its words only."
+    )
 
 
 def _open_store(store: StoreSettings) -> StoreWriter | None:

@@ -33,6 +33,15 @@ def test_a_site_whose_pages_are_all_excluded_is_reported(site):
     assert site.paths() == []
 
 
+def test_chunks_that_are_longer_than_the_model_reads_are_reported(site):
+    site.options["chunking"] = {"max_tokens": 2_000_000}
+    (line,) = [line for line in site.build(strict=False).splitlines() if "'chunking'" in line]
+    assert "WARNING -  semsearch: Option 'chunking': max_tokens is 2000000, but " in line
+    assert "reads the first 1000000 tokens of a chunk" in line
+    site.options["chunking"] = {"max_tokens": 500}
+    assert "'chunking'" not in site.build()
+
+
 def test_a_glob_of_kinds_that_matches_no_page_is_reported(site):
     site.options["kinds"] = {"news/*": "blog", "old/*": "archive"}
     site.write({"news/one.md": "# One\n\nText.\n"})
