@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
         timeout: time limit of a request in seconds.
 
     Raises:
-        ConfigurationError: no URL is configured, or it is not an http or https URL.
+        ConfigurationError: no URL is configured, or it is not a valid http or https URL.
     """
     address = url or os.environ.get(URL_VARIABLE, "").strip()
     if not address:
@@ -70,7 +71,14 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
         log.warning("The key in %s is sent to the Qdrant cluster unencrypted: use an https:// address.", KEY_VARIABLE)
     with warnings.catch_warnings():  # the log message above says it
         warnings.simplefilter("ignore", UserWarning)
-        return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
+        try:
+            if urlsplit(address).hostname:
+                return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
+        except ValueError:  # such as a port above 65535, or a host with a space
+            pass
+    raise ConfigurationError(
+        f"The Qdrant address {address!r} has no valid host and port: write it as in http://localhost:6333."
+    )
 
 
 @contextlib.contextmanager

@@ -185,6 +185,11 @@ def test_a_wrong_key_or_url_is_reported_without_the_key(server, build, monkeypat
     with pytest.raises(ConfigurationError, match="set QDRANT_URL"):
         ask(build.index)
     monkeypatch.setenv("QDRANT_URL", "localhost:6333")
+    for invalid in ("http://localhost:99999", "http://[::1", "http://a b", "https://"):
+        with pytest.raises(
+            ConfigurationError, match="has no valid host and port: write it as in http://localhost:6333"
+        ):
+            connect(invalid, timeout=1)
     with pytest.raises(ConfigurationError, match="does not begin with http"):
         ask(build.index)
 
