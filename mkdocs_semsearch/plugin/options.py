@@ -185,7 +185,7 @@ class SemsearchConfig(Options):
     )
     ranking = Group(_Ranking)
     synonyms: Value[dict[str, list[str]] | str] = Value(
-        lambda value: isinstance(value, str) or _is_synonyms(value),
+        lambda value: bool(value.strip()) if isinstance(value, str) else _is_synonyms(value),
         "is neither a mapping such as {k8s: kubernetes} nor the name of a YAML file that has one.",
         {},
     )
@@ -272,13 +272,14 @@ def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
     if isinstance(given, str):
         import yaml
 
+        file = root / given
         try:
-            given = yaml.safe_load((root / given).read_text(encoding="utf-8")) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            file = root / str(given)
-            raise ConfigurationError(f"Option 'synonyms': {file} cannot be read: {reason(error)}.") from None
+            given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+            what = " ".join(reason(error).split())
+            raise ConfigurationError(f"Option 'synonyms': {file} cannot be read: {what}.") from None
         if not _is_synonyms(given):
-            raise ConfigurationError("Option 'synonyms': the file has no mapping such as {k8s: kubernetes}.")
+            raise ConfigurationError(f"Option 'synonyms': {file} is not a mapping such as {{k8s: kubernetes}}.")
     assert isinstance(given, dict)
     return {word: tuple(others) if isinstance(others, list) else (others,) for word, others in given.items()}
 

@@ -102,6 +102,7 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"facets": {"page.section": {"type": "list"}}}, "facets", ["page.section", "string", "list"]),
         ({"facets": {"tags": {"type": "list", "lable": "T"}}}, "facets", ["lable", "did you mean label"]),
         ({"synonyms": ["k8s"]}, "synonyms", ["['k8s']", "{k8s: kubernetes}"]),
+        ({"synonyms": " "}, "synonyms", ["' '", "{k8s: kubernetes}"]),
         ({"synonyms": {"k8s": []}}, "synonyms", ["{'k8s': []}"]),
         ({"synonyms": {"k8s": [1]}}, "synonyms", ["{'k8s': [1]}"]),
         ({"pins": ["a.md"]}, "pins", ["guide/auth.md"]),
@@ -208,8 +209,12 @@ def test_synonyms_are_written_as_words_lists_or_a_file(tmp_path):
     (tmp_path / "words.yml").write_text("k8s: kubernetes\nvm: [virtual machine, guest]\n")
     assert settings({"synonyms": "words.yml"}, tmp_path).synonyms == read
     (tmp_path / "words.yml").write_text("- k8s\n")
-    with pytest.raises(ConfigurationError, match="k8s: kubernetes"):
+    with pytest.raises(ConfigurationError, match=r"words\.yml is not a mapping such as {k8s: kubernetes}"):
         settings({"synonyms": "words.yml"}, tmp_path)
+    (tmp_path / "words.yml").write_text("k8s: [\n")
+    with pytest.raises(ConfigurationError, match=r"words\.yml cannot be read: while parsing .*") as caught:
+        settings({"synonyms": "words.yml"}, tmp_path)
+    assert "\n" not in str(caught.value)
     with pytest.raises(ConfigurationError, match=r"missing\.yml cannot be read: No such file or directory\.$"):
         settings({"synonyms": "missing.yml"}, tmp_path)
     assert settings({"pins": {"begin": "a.md"}}).pins == {"begin": "a.md"}
