@@ -62,6 +62,15 @@ def text(default: str | None = None) -> Value[str | None]:
     )
 
 
+def folder(default: str) -> Value[str | None]:
+    """Returns an option that is the path of a folder; a `~` at its beginning would be taken for a name."""
+    return Value(
+        lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value and value[0] != "~",
+        "is not the path of a folder: write one that does not begin with ~, or drop the option.",
+        default,
+    )
+
+
 def texts(what: str) -> Value[list[str]]:
     """Returns an option that is a list of texts; `what` describes them, with an example."""
     return Value(
