@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import yaml
 
@@ -86,8 +86,8 @@ def load_site_config(config_file: Path) -> SiteConfig:
     """Reads a configuration file.
 
     Raises:
-        ConfigurationError: the file is missing, cannot be parsed, names a docs folder that does not exist, or has
-            options of this package's plugin that are not a mapping.
+        ConfigurationError: the file is missing, cannot be parsed, names a docs folder that does not exist, has an
+            invalid address, or has options of this package's plugin that are not a mapping.
     """
     values = _read(config_file)
     docs_dir = config_file.parent / str(values.get("docs_dir") or "docs")
@@ -100,11 +100,33 @@ def load_site_config(config_file: Path) -> SiteConfig:
         use_directory_urls=values.get("use_directory_urls") is not False,
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
         has_not_in_nav=bool(values.get("not_in_nav")),
-        site_url=str(values.get("site_url") or ""),
+        site_url=_address("site_url", values, config_file),
         language=_language(values.get("theme")),
-        edit_url=edit_url(*(str(values.get(key) or "") for key in ("repo_url", "edit_uri", "edit_uri_template"))),
+        edit_url=edit_url(
+            _address("repo_url", values, config_file),
+            *(str(values.get(key) or "") for key in ("edit_uri", "edit_uri_template")),
+        ),
         plugin_options=_plugin_options(values.get("plugins"), config_file),
     )
+
+
+def _address(key: str, values: Mapping[str, Any], config_file: Path) -> str:
+    """Returns the address that an option has, empty if it is missing.
+
+    Raises:
+        ConfigurationError: MkDocs would refuse it, because it has no scheme or no host.
+    """
+    address = str(values.get(key) or "")
+    try:
+        parts = urlsplit(address)
+        valid = not address or bool(parts.scheme and parts.netloc)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ConfigurationError(
+            f"{config_file}: {key} {address!r} is not an address such as https://docs.example.org/."
+        )
+    return address
 
 
 def edit_url(repo_url: str, edit_uri: str, template: str) -> str:

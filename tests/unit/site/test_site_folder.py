@@ -170,6 +170,14 @@ def test_options_that_are_no_mapping_are_an_error(tmp_path: Path) -> None:
         load_site_config(tmp_path / "mkdocs.yml")
 
 
+@pytest.mark.parametrize("option", ["site_url", "repo_url"])
+@pytest.mark.parametrize("address", ["http://[", "docs.example.org", "/docs/"])
+def test_an_address_that_mkdocs_refuses_is_an_error(tmp_path: Path, option: str, address: str) -> None:
+    write(tmp_path, {"mkdocs.yml": f"{option}: '{address}'\nedit_uri: edit/\n", "docs/index.md": "# Home\n"})
+    with pytest.raises(ConfigurationError, match=rf"mkdocs\.yml: {option} '.*' is not an address such as https://docs"):
+        load_site_config(tmp_path / "mkdocs.yml")
+
+
 def test_missing_folders_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="build the site first"):
         SiteFolder(tmp_path / "nowhere")
