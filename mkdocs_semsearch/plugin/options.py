@@ -99,6 +99,9 @@ class _Store(Options):
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
+        written = [key for config in self.user_configs for key in config]
+        if not errors and written and "kind" not in written:  # `kind: embedded` may come from a variable
+            return [(written[0], ValidationError("It needs `kind: qdrant`."))], warnings
         if errors or self.kind != "qdrant":
             return errors, warnings
         missing = [name for name in ("url", "collection") if not self.get(name)]

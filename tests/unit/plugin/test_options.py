@@ -128,6 +128,7 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"publish_index": "yes"}, "publish_index", ["'yes'", "neither true nor false"]),
         ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "'embedded', 'qdrant'"]),
         ({"store": {"kind": "qdrant"}}, "store", ["url", "collection"]),
+        ({"store": {"url": "http://db:6333", "collection": "d"}}, "store", ["url", "It needs `kind: qdrant`."]),
         ({"store": QDRANT | {"url": "localhost:6333"}}, "store", ["url", "'localhost:6333'", "http://localhost:6333"]),
         ({"store": QDRANT | {"url": "http://user:key@db"}}, "store", ["url", "QDRANT_API_KEY"]),
         ({"store": QDRANT | {"collection": "a/b"}}, "store", ["collection", "'a/b'"]),
@@ -154,6 +155,12 @@ def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option
     _, errors, _ = load(options)
     assert [name for name, _ in errors] == [option]
     assert all(word in str(errors[0][1]) for word in words), str(errors[0][1])
+
+
+def test_options_of_a_cluster_may_stay_while_the_kind_is_embedded():
+    given = settings({"store": {**QDRANT, "kind": "embedded"}}).store
+    assert (given.kind, given.collection) == ("embedded", QDRANT["collection"])
+    assert settings({"store": {}}).store.kind == settings({"store": None}).store.kind == "embedded"
 
 
 def test_kinds_keep_their_order():
