@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
-from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.inline_text import (
+    flat_text,
+    plain_title,
+    title_in_navigation,
+    title_of_index,
+    title_of_name,
+)
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_alternates, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
 from mkdocs_semsearch.chunking.page_role import unlisted_pages
@@ -185,7 +191,7 @@ def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageD
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
-        title=_title(page),
+        title=title_in_navigation(_title(page), breadcrumbs),
         html=content,
         # Material's `meta` plugin adds a private field, `__extends`.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},

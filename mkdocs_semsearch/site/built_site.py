@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
-from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.inline_text import plain_title, title_in_navigation, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_role import split_version, unlisted_pages, version_order
 from mkdocs_semsearch.errors import ConfigurationError
@@ -224,7 +224,7 @@ class SiteFolder:
         return Document(
             path=source_path,
             url=_url(path, directory_urls=self._config.use_directory_urls),
-            title=plain_title(nav_title) or _title(header.values, page, source_path),
+            title=title_in_navigation(plain_title(nav_title) or _title(header.values, page, source_path), breadcrumbs),
             # Material writes the title that MkDocs gives an index page above a text without a heading.
             html=page.content.replace("<h1>Index</h1>", "", 1),
             front_matter={key: value for key, value in header.values.items() if not str(key).startswith("__")},

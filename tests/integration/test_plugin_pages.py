@@ -158,6 +158,14 @@ def test_titles_are_plain_text(site):
     assert site.page("generic.md")["title"] == "The List<int> & friends"
 
 
+def test_an_overview_has_the_title_of_its_section(site):
+    site.config["nav"] = [{"Home": "index.md"}, {"Private registries": [{"Overview": "registries/index.md"}]}]
+    site.write({"registries/index.md": "# Overview\n\nSign in to a registry.\n"}).build()
+    page = site.page("registries/index.md")
+    assert (page["title"], page["breadcrumbs"]) == ("Private registries", ["Private registries"])
+    assert site.page("index.md")["title"] == "Home"
+
+
 @installed("mkdocs_gen_files")
 def test_generated_pages_have_no_source(site):
     script = site.root / "gen.py"
