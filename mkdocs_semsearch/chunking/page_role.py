@@ -56,6 +56,9 @@ _VERSION_OR_DATE = re.compile(
     re.IGNORECASE,
 )
 
+_NAMED_VERSION = re.compile(rf"\W*(?:[^\W\d][\w.-]* ){{1,3}}{_VERSION}(?:\W*{_DATE}|\W*\([^)]*\))?\W*", re.IGNORECASE)
+"""A version after the name of the product, as headings of a page *Releases* have it: `Klipper 0.13.0`."""
+
 _VERSIONS_ONLY = re.compile(rf"{_VERSION}(?:\W+(?:to )?{_VERSION})?", re.IGNORECASE)
 """The whole title of a page with the changes of one version, `v2.0 to 2.1`. Most readers have another version."""
 
@@ -64,7 +67,9 @@ _NAME_IN_CODE = re.compile(
     r"|\w+(?:_|\.|::|\()[^\s/]*"  # MAX_SIZE, Class.method
     r"|[A-Z]+[a-z0-9]+(?:[A-Z]\w*)+"  # ClassName
 )
-_REFERENCE_TITLE = re.compile(r"(?:.* )?(?:api|cli|class|command|command[- ]line|module|settings?) reference")
+_REFERENCE_TITLE = re.compile(
+    r"(?:.* )?(?:api|cli|class|command|command[- ]line|config(?:uration)?|module|options?|settings?) reference"
+)
 _COMMAND_HEADINGS = frozenset({"options", "see also", "synopsis", "usage"})
 _COBRA_HEADING = "options inherited from parent commands"
 """Heading that the generator Cobra writes on the page of a command, in whatever folder the pages are."""
@@ -140,10 +145,11 @@ def _is_changelog(folders: Sequence[str], name: str, title: str, headings: Seque
         return False
     if any(_CHANGELOG_NAME.fullmatch(text) for text in (*names, *map(_words, folders))):
         return True
-    least = 1 if any(_CHANGELOG_MAYBE.fullmatch(text) for text in names) else LEAST_DATED
+    is_likely = any(_CHANGELOG_MAYBE.fullmatch(text) for text in names)
+    least, patterns = (1, (_VERSION_OR_DATE, _NAMED_VERSION)) if is_likely else (LEAST_DATED, (_VERSION_OR_DATE,))
     # The list of versions may be one section of the page.
     for texts in (_top_headings(headings), [path[-1] for path in headings if path]):
-        dated = sum(_VERSION_OR_DATE.fullmatch(text) is not None for text in texts)
+        dated = sum(any(pattern.fullmatch(text) for pattern in patterns) for text in texts)
         if dated >= least and dated >= DATED_SHARE * len(texts):
             return True
     return False
