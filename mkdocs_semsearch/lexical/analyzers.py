@@ -46,6 +46,12 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
 )
 _VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
 _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
+_NAME_WITH_HUMPS = re.compile(r"[a-z]{2,}(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")  # not `GitHub`
+_FILE_NAME = re.compile(
+    r"\.[a-z][\w.-]{3,}"
+    r"|[\w.-]*\w\.(?:cfg|conf|env|ini|json5?|lock|log|md|py|service|sh|sql|toml|txt|xml|ya?ml)",
+    re.ASCII,
+)
 _SEPARATORS = re.compile(r"[^\w]+|_+")
 _AROUND_NAMES = re.compile(r"[^\w.\-]+")
 _INNER_NAME = re.compile(r"_[^\W_]|[a-z][A-Z]|^--[^\W_]")
@@ -194,11 +200,11 @@ def joined_name(word: str) -> str | None:
 
 
 def is_code(word: str) -> bool:
-    """Returns whether a word is written as code only: `user_id`, `include()`, `std::vector`, `--flag`, `$HOME`.
+    """Returns whether a word is written as code only: `user_id`, `include()`, `--flag`, `siteUrl`, `mkdocs.yml`.
 
-    Other identifiers are words of a sentence, too: `built-in`, `and/or`, `e.g`, `OpenAPI`, `v2`.
+    Other identifiers are words of a sentence, too: `built-in`, `and/or`, `e.g`, `OpenAPI`, `macOS`, `v2`.
     """
-    return _WRITTEN_AS_CODE.search(word) is not None
+    return bool(_WRITTEN_AS_CODE.search(word) or _NAME_WITH_HUMPS.fullmatch(word) or _FILE_NAME.fullmatch(word))
 
 
 def _bare_name(identifier: str) -> str:

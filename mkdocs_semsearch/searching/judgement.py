@@ -12,9 +12,11 @@ from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.lexical.question import Question
 
 _ASKS_FOR_CHANGES = re.compile(
-    r"(?:^|\b(?:in|since|to|from|with|for|of|before|after|until) )\d+\.\d+"  # not `TLS 1.3`
-    r"|\bv\d+\.\d+|\b(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad\w+|migrat\w+"
-    r"|deprecat\w+|removed in|breaking|news|blog|announce\w*|history|notas de|nouveautés|neuerungen|novedades)\b",
+    r"(?:^|\b(?:in|since|to|from|with|for|of|before|after|until) )v?\d+\.(?:\d|x\b)"  # not `TLS 1.3`
+    r"|\bv\d+\.\d|\bversions? v?\d|\b(?:upgrad|migrat|updat)\w+ (?:from|to) (?:version )?v?\d"
+    r"|\b(?:release (?:notes|history)|change ?logs?|what'?s new|new in|changed in|removed in|breaking changes?"
+    r"|(?:latest|new|newest|last|next|which|what) (?:releases?|versions?)|deprecat\w+|news|blog|announcements?"
+    r"|(?:after|since) (?:an? |the )?(?:upgrad|updat)\w+|notas de|nouveautés|neuerungen|novedades)\b",
     re.IGNORECASE,
 )
 

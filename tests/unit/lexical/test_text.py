@@ -209,12 +209,45 @@ def test_code_in_a_question_is_known_by_its_name(tmp_path, typed):
         assert lexical.read(read_question(typed)).has_code
 
 
-@pytest.mark.parametrize("word", ["user_id", "a.b_c", "include()", "std::vector", "--flag", "@route", "$HOME"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "user_id",
+        "a.b_c",
+        "include()",
+        "std::vector",
+        "--flag",
+        "@route",
+        "$HOME",
+        "siteUrl",
+        "VirtualMachineInstance",
+        ".trivyignore",
+        "mkdocs.yml",
+    ],
+)
 def test_code_is_recognised(word):
     assert is_code(word)
 
 
-@pytest.mark.parametrize("word", ["built-in", "and/or", "e.g", "OpenAPI", "v2", "_", "snake_", "--", "$", "()x"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "built-in",
+        "and/or",
+        "e.g",
+        "OpenAPI",
+        "GitHub",
+        "macOS",
+        "iPhone",
+        "Node.js",
+        "v2",
+        "_",
+        "snake_",
+        "--",
+        "$",
+        "()x",
+    ],
+)
 def test_identifiers_that_are_words_of_a_sentence_are_no_code(word):
     assert not is_code(word)
 

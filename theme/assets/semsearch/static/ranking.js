@@ -8,8 +8,15 @@ const BAND = fround(0.1);
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 const KINDS = "guide reference changelog blog archive contributing proposal unlisted documented".split(" ");
 
-const ASKS_FOR_CHANGES =
-  /(?:^|(?<![\p{L}\p{N}_])(?:in|since|to|from|with|for|of|before|after|until) )\d+\.\d+|(?<![\p{L}\p{N}_])(?:v\d+\.\d+|(?:releases?d?|versions?|change ?logs?|what'?s new|new in|changed|upgrad[\p{L}\p{N}_]+|migrat[\p{L}\p{N}_]+|deprecat[\p{L}\p{N}_]+|removed in|breaking|news|blog|announce[\p{L}\p{N}_]*|history|notas de|nouveautés|neuerungen|novedades)(?![\p{L}\p{N}_]))/iu;
+const [BEGIN, END, TAIL] = ["(?<![\\p{L}\\p{N}_])", "(?![\\p{L}\\p{N}_])", "[\\p{L}\\p{N}_]+"]; // \b and \w+ with all letters
+const ASKS_FOR_CHANGES = new RegExp(
+  `(?:^|${BEGIN}(?:in|since|to|from|with|for|of|before|after|until) )v?\\d+\\.(?:\\d|x${END})` +
+    `|${BEGIN}v\\d+\\.\\d|${BEGIN}versions? v?\\d|${BEGIN}(?:upgrad|migrat|updat)${TAIL} (?:from|to) (?:version )?v?\\d` +
+    `|${BEGIN}(?:release (?:notes|history)|change ?logs?|what'?s new|new in|changed in|removed in|breaking changes?` +
+    `|(?:latest|new|newest|last|next|which|what) (?:releases?|versions?)|deprecat${TAIL}|news|blog|announcements?` +
+    `|(?:after|since) (?:an? |the )?(?:upgrad|updat)${TAIL}|notas de|nouveautés|neuerungen|novedades)${END}`,
+  "iu",
+);
 const ASKS_FOR_DEVELOPMENT =
   /(?<![\p{L}\p{N}_])(?:contribut[\p{L}\p{N}_]+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)(?![\p{L}\p{N}_])/iu;
 

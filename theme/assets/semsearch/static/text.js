@@ -168,9 +168,12 @@ function namesIn(word) {
 }
 
 const WRITTEN_AS_CODE = /[\p{L}\p{N}]_+[\p{L}\p{N}]|\(\)$|::|^--[\p{L}\p{N}]|^[@$][\p{L}\p{N}]/u;
+const NAME_WITH_HUMPS = /^(?:[a-z]{2,}(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,})$/;
+const FILE_NAME =
+  /^(?:\.[a-z][\w.-]{3,}|[\w.-]*\w\.(?:cfg|conf|env|ini|json5?|lock|log|md|py|service|sh|sql|toml|txt|xml|ya?ml))$/;
 
-/** Returns whether a word is written as code only: `user_id`, `include()`, `--flag`; not `built-in`, `e.g` or `v2`. */
-export const isCode = (word) => WRITTEN_AS_CODE.test(word);
+/** Returns whether a word is written as code only: `user_id`, `include()`, `siteUrl`; not `built-in`, `e.g` or `v2`. */
+export const isCode = (word) => [WRITTEN_AS_CODE, NAME_WITH_HUMPS, FILE_NAME].some((pattern) => pattern.test(word));
 
 const bareName = (whole) => whole.replace(AROUND_IDENTIFIER, "").replace(VERSION, "");
 
