@@ -138,7 +138,7 @@ class RenderedPage:
 
 
 def read_rendered_page(html: str) -> RenderedPage | NoPage:
-    """Extracts the content of a page; returns `NoPage` for a redirect or for a page with the robots tag `noindex`."""
+    """Extracts the content of a page; returns `NoPage` for redirects, encrypted pages and the robots tag `noindex`."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html.encode("utf-8", "replace").decode("utf-8"))
@@ -149,7 +149,8 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
     head_title, root = tree.css_first("head title"), tree.css_first("html")
     language = (root.attributes.get("lang") or "").strip().replace("_", "-") if root is not None else ""
     content = _content(tree)
-    leading = next((node for node in content.iter(include_text=True) if node.tag != "-text" or _has_text(node)), None)
+    # Zensical puts an empty target of its skip link before the h1.
+    leading = next((node for node in content.iter(include_text=True) if _has_text(node) or not _is_target(node)), None)
     is_own_h1 = leading is not None and leading.tag == "h1" and leading.attributes.get("id")
     first_h1 = content.css_first("h1")
     return RenderedPage(
@@ -187,6 +188,8 @@ def _translation_key(tree: LexborHTMLParser) -> str | None:
 
 
 def _why_no_page(tree: LexborHTMLParser) -> str | None:
+    if tree.css_first("#mkdocs-encrypted-content") is not None:  # mkdocs-encryptcontent
+        return "encrypted"
     for meta in tree.css("meta"):
         attributes = meta.attributes
         if (attributes.get("http-equiv") or "").lower() == "refresh":
@@ -236,6 +239,13 @@ def _remove_chrome(node: LexborNode, selector: str) -> None:
     for link in node.css("a"):
         if flat_text(link).casefold() in _CHROME_LINKS:
             link.decompose()
+
+
+def _is_target(node: LexborNode) -> bool:
+    """Returns whether a node without text shows nothing: white space, or an empty link target."""
+    if node.tag == "-text":
+        return True
+    return node.tag in ("a", "span") and not flat_text(node) and node.css_first("img, svg") is None
 
 
 def _has_text(node: LexborNode) -> bool:

@@ -96,7 +96,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._site = _site(config)
         if not hasattr(self, "_pages"):  # a preview keeps its pages from build to build
             self._pages = MkDocsPages()
-        self._pages.begin(exclude=self._settings.exclude, keep=self._serving and self._dirty)
+        hidden = _hidden_from_theme(config)
+        self._pages.begin(exclude=self._settings.exclude, hidden=hidden, keep=self._serving and self._dirty)
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -150,6 +151,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
         """Moves the widget's script on pages such as 404.html."""
+        if template_name == RESULTS_PAGE and not widget_files.is_results_page(output_content) and _is_ours(config):
+            # The theme's main template has no block `content`.
+            output_content = widget_files.plain_results_page(
+                self._settings,
+                language=_site(config).language,
+                site_name=config.site_name or "",
+                api_url=self._preview_url(config),
+            )
         return widget_files.place_script_first(output_content)
 
     @event_priority(1000)
@@ -247,7 +256,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         declared = self._settings.facets if self._settings.facets_declared else ()
         for name in self._pages.missing_fields(facet.name for facet in declared):
             log.info(f"Option 'facets': no page has {name} in its front matter")
-        if not {"search", "material/search"} & set(config.plugins):
+        # Themes have their own variants: material/search, shadcn/search, materialx/search.
+        if not any(name.rpartition("/")[2] == "search" for name in config.plugins):
             log.info("The plugin `search` is not in `plugins`: most themes draw no search box without it")
 
     def _findings(self, settings: Settings) -> list[Finding]:
@@ -308,6 +318,20 @@ def _add_widget(config: MkDocsConfig) -> None:
         config.extra_javascript.append(script)
     if widget_files.STYLE not in config.extra_css:
         config.extra_css.insert(0, widget_files.STYLE)
+
+
+def _hidden_from_theme(config: MkDocsConfig) -> tuple[str, ...]:
+    """Returns the globs of pages that mkdocs-exclude-search takes out of the theme's index after the build."""
+    plugin = config.plugins.get("exclude-search")
+    globs = plugin.config.get("exclude") or [] if plugin is not None else []
+    # Globs with `#` name headings.
+    return tuple(glob.lstrip("/") for glob in ([globs] if isinstance(globs, str) else globs) if "#" not in glob)
+
+
+def _is_ours(config: MkDocsConfig) -> bool:
+    """Returns whether the template of the results page is ours, not one of the site or of its theme."""
+    found = next((folder for folder in config.theme.dirs if (Path(folder) / RESULTS_PAGE).is_file()), "")
+    return str(found) == str(theme_dir())
 
 
 def _site(config: MkDocsConfig) -> Site:

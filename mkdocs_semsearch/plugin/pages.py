@@ -55,6 +55,7 @@ class MkDocsPages:
         self._positions: dict[str, int] = {}
         self._expected: set[str] = set()
         self._in_navigation: set[str] = set()
+        self._trails: dict[str, tuple[str, ...]] = {}
         self._unlisted: frozenset[str] = frozenset()
         self._seen: set[str] = set()
 
@@ -64,14 +65,15 @@ class MkDocsPages:
         for key in sorted(self._documents, key=lambda key: self._positions.get(key, last)):
             yield self._documents[key]
 
-    def begin(self, exclude: Sequence[str] = (), *, keep: bool = False) -> None:
+    def begin(self, exclude: Sequence[str] = (), *, hidden: Sequence[str] = (), keep: bool = False) -> None:
         """Starts a build.
 
         Args:
             exclude: globs on source paths.
+            hidden: globs that another plugin names, which may match nothing.
             keep: keep the pages of the last build, because a dirty build renders only modified ones.
         """
-        self._exclude = tuple(exclude)
+        self._exclude = (*exclude, *hidden)
         self._unmatched = set(exclude)
         if not keep:
             self._documents.clear()
@@ -81,6 +83,7 @@ class MkDocsPages:
         self._positions.clear()
         self._expected.clear()
         self._in_navigation.clear()
+        self._trails.clear()
         self._unlisted = frozenset()
 
     def follow(self, nav: Navigation, files: Files, *, preview: bool) -> None:
@@ -90,6 +93,7 @@ class MkDocsPages:
             self._in_navigation.update((file.src_uri, file.dest_uri))
         for page in nav.pages:
             self._positions.setdefault(page.file.dest_uri, len(self._positions))
+        self._trails.update(_trails(nav.items))
         paths = [file.src_uri for file in files.documentation_pages()]
         self._unmatched = {glob for glob in self._unmatched if not any(fnmatchcase(path, glob) for path in paths)}
         self._unlisted |= unlisted_pages(paths, self._in_navigation)
@@ -126,7 +130,9 @@ class MkDocsPages:
             if config.docs_dir not in self._dates:
                 self._dates[config.docs_dir] = PageDates(Path(config.docs_dir))
             dates, listed = self._dates[config.docs_dir], page.file.src_uri not in self._unlisted
-            self._documents[key] = _document(page, self._sources.get(key), config, dates, listed=listed)
+            self._documents[key] = _document(
+                page, self._sources.get(key), config, dates, listed=listed, breadcrumbs=self._trails.get(key)
+            )
 
     def see(self, page: Page, output: str) -> None:
         """Reads links to translations from the output, and the visible text if the template omits the Markdown."""
@@ -176,18 +182,30 @@ class MkDocsPages:
     def _is_left_out(self, page: Page, context: Mapping[str, Any]) -> bool:
         if page.file.generated_by in REPEATING_PLUGINS:
             return True
+        # mkdocs-encryptcontent encrypts the page later; its plain text must not be in the published files.
+        if hasattr(page, "encryptcontent"):
+            return True
         # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
             return True
         return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
 
 
-def _document(page: Page, source: str | None, config: MkDocsConfig, dates: PageDates, *, listed: bool) -> Document:
+def _document(
+    page: Page,
+    source: str | None,
+    config: MkDocsConfig,
+    dates: PageDates,
+    *,
+    listed: bool,
+    breadcrumbs: tuple[str, ...] | None,
+) -> Document:
     content = page.content or ""
     file = page.file
     generated = _is_generated(file)
     path = str(file.abs_src_path)
-    breadcrumbs = _breadcrumbs(page)
+    if breadcrumbs is None:
+        breadcrumbs = _breadcrumbs(page)
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
@@ -214,6 +232,20 @@ def _title(page: Page) -> str:
         return title
     found = (item for item in read_page(page.content or "") if isinstance(item, Heading) and item.level == 1)
     return title_of_index(folder, next((heading.text for heading in found), None))
+
+
+def _trails(items: Sequence[Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields the output file of every page of a navigation, with the titles of the sections around it.
+
+    `page.ancestors` has sections that readers do not see: mkdocs-static-i18n takes the folder of a language out of the
+    navigation, but not out of the ancestors of its pages.
+    """
+    for item in items:
+        if getattr(item, "file", None) is not None:  # a page; with mkdocs-section-index it can be a section, too
+            yield item.file.dest_uri, above
+        if item.is_section:
+            title = plain_title(item.title)
+            yield from _trails(item.children, (*above, title) if title else above)
 
 
 def _breadcrumbs(page: Page) -> tuple[str, ...]:

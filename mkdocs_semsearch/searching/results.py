@@ -316,15 +316,20 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
     """Returns the pages nearest to a page, best first.
 
     The score of another page is a mean over the chunks of this page: for each chunk, the similarity of its nearest
-    neighbour on the other page, or 0 if no neighbour is there.
+    neighbour on the other page, or 0 if no neighbour is there. Pages in other languages and translations of this page
+    are left out.
     """
+    languages = chunk_map.languages
+    left_out = languages.group_of == languages.group_of[page]
+    if (own := languages.code_of[page]) >= 0:
+        left_out |= ~np.isin(languages.code_of, [own, -1])
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}
     for neighbors in near:
         best: dict[int, float] = {}
         for chunk, similarity in zip(neighbors.rows.tolist(), neighbors.similarities.tolist(), strict=True):
             other = int(chunk_map.page_of[chunk])
-            if other != page:
+            if not left_out[other]:
                 best[other] = max(best.get(other, 0.0), similarity)
                 nearest[other] = max(nearest.get(other, (0.0, chunk)), (similarity, chunk))
         for other, similarity in best.items():

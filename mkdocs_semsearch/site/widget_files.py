@@ -169,16 +169,26 @@ def write_results_page(site_dir: Path, settings: Settings, *, language: str, sit
     Returns:
         Whether the site now has our results page; the site's own page at this path is kept.
     """
+    file = site_dir / RESULTS_PAGE
+    if file.is_file() and not is_results_page(file.read_text(encoding="utf-8", errors="replace")):
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(plain_results_page(settings, language=language, site_name=site_name), encoding="utf-8")
+    return True
+
+
+def is_results_page(html: str) -> bool:
+    """Returns whether a page has our form."""
+    return _OURS in html
+
+
+def plain_results_page(settings: Settings, *, language: str, site_name: str, api_url: str | None = None) -> str:
+    """Returns the results page without the templates of a theme; for the arguments see `results_page_context`."""
     from jinja2 import Environment, FileSystemLoader
 
-    file = site_dir / RESULTS_PAGE
-    if file.is_file() and _OURS not in file.read_text(encoding="utf-8", errors="replace"):
-        return False
     template = Environment(loader=FileSystemLoader(theme_dir()), autoescape=True).get_template(RESULTS_PAGE)
-    context = results_page_context(settings, language=language, base=f"{ASSETS}/plain.html")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(template.render(semsearch=context, config={"site_name": site_name}), encoding="utf-8")
-    return True
+    context = results_page_context(settings, language=language, base=f"{ASSETS}/plain.html", api_url=api_url)
+    return template.render(semsearch=context, config={"site_name": site_name})
 
 
 ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")

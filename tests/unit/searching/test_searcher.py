@@ -170,6 +170,20 @@ def test_an_empty_index_has_no_results(tmp_path, mode, granularity, pages):
             assert searcher.related(page.path) == ()
 
 
+def test_related_pages_are_in_the_language_of_the_page(tmp_path):
+    both = {"en": "en/keys/", "de": "de/keys/"}
+    site = [
+        made_page("en/keys.md", "Rotate the api keys.", language="en", translations=both),
+        made_page("de/keys.md", "Rotate the api keys jetzt.", language="de", translations=both),
+        made_page("de/more.md", "Rotate the api keys morgen.", language="de"),
+        made_page("en/more.md", "Rotate keys and tokens.", language="en"),
+        made_page("code.md", "Rotate keys twice."),
+    ]
+    with opened(tmp_path / "index", site) as searcher:
+        assert {found.page.path for found in searcher.related("en/keys.md")} == {"en/more.md", "code.md"}
+        assert {found.page.path for found in searcher.related("de/more.md")} == {"de/keys.md", "code.md"}
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\t", "\u3000", "\u2003 "])
 def test_an_empty_query_is_an_error(text):
     with pytest.raises(EmptyQueryError, match="type at least one word"):
