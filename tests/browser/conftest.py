@@ -89,9 +89,14 @@ def build_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     built: dict[str, Path] = {}
 
     def build(
-        theme: str = "mkdocs", *, features: tuple[str, ...] = (), palette: str | None = None, **options: object
+        theme: str = "mkdocs",
+        *,
+        features: tuple[str, ...] = (),
+        palette: str | None = None,
+        templates: Path | None = None,
+        **options: object,
     ) -> Path:
-        settings: dict[str, object] = {"name": theme}
+        settings: dict[str, object] = {"name": theme, **({"custom_dir": str(templates)} if templates else {})}
         if theme != "material":
             settings |= {"highlightjs": False}  # it comes from a CDN
         if theme == "material":

@@ -264,6 +264,28 @@ def test_a_theme_without_a_search_box_gets_a_button(page, build_site, serving):
         page.locator(DIALOG).wait_for()
 
 
+HEAD_SCRIPT = """<!doctype html><html lang="en"><head><title>T</title>
+<link rel="stylesheet" href="{{ base_url }}/assets/semsearch/semsearch.css">
+<script src="{{ base_url }}/assets/semsearch/semsearch.js"></script></head>
+<body class="dark" style="font-family: monospace"><a href="#" data-target="#mkdocs_search_modal">Find</a>
+{{ page.content }}</body></html>"""
+
+
+def test_a_theme_with_scripts_in_its_head_and_a_trigger_of_an_older_bootstrap(page, build_site, serving, tmp_path):
+    (tmp_path / "main.html").write_text(HEAD_SCRIPT, encoding="utf-8")
+    (tmp_path / "404.html").write_text(HEAD_SCRIPT.replace("{{ page.content }}", ""), encoding="utf-8")
+    with serving.SiteServer(build_site("mkdocs", plugins=[], templates=tmp_path)) as server:
+        page.goto(server.url)
+        page.get_by_text("Find", exact=True).click()
+        page.locator(DIALOG).wait_for()
+        style = page.evaluate(
+            "() => (({ fontFamily, colorScheme }) => [fontFamily, colorScheme])"
+            "(getComputedStyle(document.querySelector('body > semsearch-dialog dialog')))"
+        )
+        assert style == ["monospace", "dark"]
+        assert page.locator(".semsearch-button").count() == 0
+
+
 @pytest.mark.parametrize(("theme", "palette"), [("mkdocs", "dark"), ("material", "slate")])
 def test_dark_mode_follows_the_theme(page, build_site, serving, theme, palette):
     with serving.SiteServer(build_site(theme, palette=palette)) as server:

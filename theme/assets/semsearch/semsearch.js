@@ -11,7 +11,7 @@
   const mac = /Mac|iPhone|iPad/.test(navigator.userAgentData?.platform ?? navigator.platform);
   const INPUTS = "#rtd-search-form input[name=q],.md-search__input";
   const BUTTONS =
-    '[data-bs-target="#mkdocs_search_modal"],.md-search__button,label[for=__search],[data-semsearch=open]';
+    '[data-bs-target="#mkdocs_search_modal"],[data-target="#mkdocs_search_modal"],.md-search__button,label[for=__search],[data-semsearch=open]';
   const TRIGGERS = `${INPUTS},${BUTTONS}`;
   const EDITABLE = "input,select,textarea,button,[role=textbox]";
 
@@ -23,6 +23,8 @@
 
   const host = document.querySelector("semsearch-dialog") ?? document.createElement("semsearch-dialog");
   if (!host.isConnected) (document.body ?? document.documentElement).append(host);
+  // Some themes load scripts in the head. The dialog inherits the body's font there; moving an open one would close it.
+  if (!document.body) addEventListener("DOMContentLoaded", () => host.isOpen || document.body.append(host));
 
   const settle = () =>
     (settling ??= fetch(new URL("config.json", base))
