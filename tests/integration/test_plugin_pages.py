@@ -229,6 +229,62 @@ def test_locales_make_one_index(site, theme, first):
     assert (manifest.language, manifest.lexical["language"]) == ("en", "en")
 
 
+@installed("mkdocs_static_i18n")
+def test_breadcrumbs_are_those_of_the_navigation(site):
+    """The folder of a language is not in the navigation, but stays among the ancestors of its pages."""
+    languages = [
+        {"locale": "en", "default": True, "name": "English", "build": True},
+        {"locale": "fr", "name": "Français", "build": True},
+    ]
+    site.plugins = [{"i18n": {"docs_structure": "folder", "languages": languages}}]
+    (site.root / "docs" / "index.md").unlink()
+    site.write({"en/index.md": "# Start\n\nRead on.\n", "fr/index.md": "# Début\n\nLisez la suite.\n"})
+    site.write({"en/guide/keys.md": "# Keys\n\nRotate.\n", "fr/guide/keys.md": "# Clés\n\nRenouvelez.\n"})
+    site.build(strict=False)
+    trails = {row["path"]: row["breadcrumbs"] for row in site.table()}
+    assert trails == {
+        "en/index.md": [],
+        "fr/index.md": [],
+        "en/guide/keys.md": ["Guide"],
+        "fr/guide/keys.md": ["Guide"],
+    }
+
+
+def test_pages_that_another_plugin_encrypts_are_left_out(site):
+    """As mkdocs-encryptcontent marks them; it encrypts what is published after we have read it."""
+    hook = site.root / "encrypts.py"
+    hook.write_text(
+        "def on_page_markdown(markdown, page, **more):\n"
+        "    if 'password' in page.meta:\n"
+        "        page.encryptcontent = {'password': page.meta['password']}\n"
+    )
+    site.hooks = [str(hook)]
+    site.options["static"] = True
+    site.write({"secret.md": "---\npassword: x\n---\n# Secret\n\nThe platypus code.\n"}).build(strict=False)
+    assert site.paths() == ["index.md"]
+    published = [path for path in site.site_dir.rglob("*") if path.is_file() and path.parts[-2] != "secret"]
+    assert not [path for path in published if b"platypus" in path.read_bytes() and "search_index" not in path.name]
+
+
+def test_pages_that_exclude_search_hides_are_left_out(site):
+    """As mkdocs-exclude-search hides them, whose configuration is read; it changes the theme's index only."""
+    hook = site.root / "hides.py"
+    hook.write_text(
+        "from mkdocs.config.config_options import Type\n"
+        "from mkdocs.plugins import BasePlugin\n"
+        "class ExcludeSearch(BasePlugin):\n"
+        "    config_scheme = (('exclude', Type(list, default=[])),)\n"
+        "def on_config(config):\n"
+        "    plugin = ExcludeSearch()\n"
+        "    plugin.load_config({'exclude': ['/hidden/*', 'guide.md#part', 'nowhere.md']})\n"
+        "    config.plugins['exclude-search'] = plugin\n"
+    )
+    site.hooks = [str(hook)]
+    output = site.write({"hidden/a.md": "# A\n", "guide.md": "# Guide\n\n## Part\n\nText.\n"}).build()
+    assert sorted(site.paths()) == ["guide.md", "index.md"]
+    assert "nowhere.md" not in output
+
+
 def test_front_matter_of_folders_counts(site):
     site.config["theme"] = {"name": "material"}
     site.plugins = ["meta"]

@@ -70,6 +70,20 @@ def test_a_template_of_the_sites_own_theme_takes_precedence(tmp_path):
     assert "<p>/-/semsearch</p>" in site.html(RESULTS_PAGE)
 
 
+def test_a_theme_whose_pages_have_another_block_gets_the_plain_page(tmp_path):
+    site = DocsSite(tmp_path, config={"theme": {"name": None, "custom_dir": "own"}, "site_name": "A & B"}).write(PAGES)
+    own = tmp_path / "own"
+    own.mkdir()
+    page = "<html><head><title>x</title></head><body>{% block page %}{{ page.content }}{% endblock %}</body></html>"
+    (own / "main.html").write_text(page)
+    (own / "base.html").write_text(page)
+    site.build()
+    html = site.html(RESULTS_PAGE)
+    assert form_of(html).attributes["action"] == "/-/semsearch/api/v1/search.html"
+    assert LexborHTMLParser(html).css_first("title").text() == "Search - A & B"
+    assert site.widget_config()["results_page"] is True
+
+
 def test_it_can_be_switched_off(tmp_path):
     site = DocsSite(tmp_path, options={"widget": {"results_page": False}}).write(PAGES)
     site.build()

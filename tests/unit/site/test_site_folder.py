@@ -152,6 +152,22 @@ def test_zensical_toml(tmp_path: Path) -> None:
     assert (document.title, document.front_matter) == ("Start", {"level": 1})
 
 
+def test_an_empty_link_target_before_the_heading_hides_it_not(tmp_path: Path) -> None:
+    """Zensical writes the target of its skip link there."""
+    html = '<article class="md-content__inner"><a id="__skip"></a>\n<h1 id="k">Rotating keys</h1><p>x</p></article>'
+    write(tmp_path, {"mkdocs.yml": "site_name: Z\n", "docs/keys.md": "# Rotating keys\n", "site/keys/index.html": html})
+    assert pages(tmp_path, "mkdocs.yml")["keys.md"].title == "Rotating keys"
+
+
+def test_encrypted_pages_are_left_out(tmp_path: Path) -> None:
+    """As mkdocs-encryptcontent writes them."""
+    html = '<main><h1>Secret</h1><div id="mkdocs-encrypted-content" style="display:none">a8f3;9b</div></main>'
+    write(tmp_path / "site", {"index.html": "<main><h1>Home</h1><p>x</p></main>", "secret/index.html": html})
+    source = SiteFolder(tmp_path / "site")
+    assert [document.path for document in source] == ["index.html"]
+    assert source.left_out() == {"secret/index.html": "encrypted"}
+
+
 @pytest.mark.parametrize("text", ["a: [", "- list", "!!python/name:a.b", "\0"])
 def test_a_configuration_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"mkdocs.yml": text, "site/index.html": ""})
