@@ -135,7 +135,10 @@ class MkDocsPages:
             )
 
     def see(self, page: Page, output: str) -> None:
-        """Reads links to translations from the output, and the visible text if the template omits the Markdown."""
+        """Reads links to translations from the output, and the visible text if that lacks most of the page.
+
+        The page's template may omit its Markdown, or a plugin may have hidden the text since it was collected.
+        """
         key = page.file.dest_uri
         document = self._documents.get(key)
         if document is None:
@@ -143,7 +146,8 @@ class MkDocsPages:
         alternates = read_alternates(output)
         if alternates:
             document = self._documents[key] = replace(document, alternates=alternates)
-        if not page.meta.get("template"):
+        is_filled_by_template = page.meta.get("template") and not document.html.strip()
+        if document.html in output and not is_filled_by_template:
             return
         body = flat_text(parse_html(output))
         # Headings may be in a table of contents although the page itself does not show them.
@@ -154,6 +158,8 @@ class MkDocsPages:
         shown = read_rendered_page(output)
         if isinstance(shown, RenderedPage):
             self._documents[key] = replace(document, html=shown.content, source=None)
+        else:
+            del self._documents[key]
 
     def finish(self) -> bool:
         """Removes pages that no longer exist.

@@ -266,6 +266,28 @@ def test_pages_that_another_plugin_encrypts_are_left_out(site):
     assert not [path for path in published if b"platypus" in path.read_bytes() and "search_index" not in path.name]
 
 
+def test_text_that_another_plugin_hides_is_not_indexed(site):
+    hook = site.root / "hides.py"
+    hook.write_text(
+        "def on_page_context(context, page, **more):\n"
+        "    if page.meta.get('locked'):\n"
+        "        page.content = '<p>Ask for a key.</p>'\n"
+        "    elif page.meta.get('stamped'):\n"
+        "        page.content += '<p>Stamped.</p>'\n"
+    )
+    site.hooks = [str(hook)]
+    site.write(
+        {
+            "secret.md": "---\nlocked: true\n---\n# Secret\n\nThe platypus code.\n",
+            "plain.md": "---\nstamped: true\n---\n# Plain\n\nThe open code.\n",
+        }
+    ).build()
+    texts = " ".join(chunk["content"] for chunk in site.table("chunks"))
+    assert "Ask for a key." in texts
+    assert "platypus" not in texts
+    assert "The open code." in texts
+
+
 def test_pages_that_exclude_search_hides_are_left_out(site):
     """As mkdocs-exclude-search hides them, whose configuration is read; it changes the theme's index only."""
     hook = site.root / "hides.py"
@@ -322,6 +344,7 @@ def test_a_page_with_a_template_is_indexed_as_the_reader_sees_it(site):
     site.write(
         {
             "index.md": "---\ntemplate: home.html\ntags: [a]\n---\n# Hidden heading\n\nHidden words.\n",
+            "start.md": "---\ntemplate: home.html\ntitle: Start\n---\n",
             "note.md": "---\ntemplate: note.html\n---\n# Note\n\nWords of the page.\n\n- an item\n",
             "deep/er/index.md": "Text before.\n\n# The heading\n",
             "bare/index.md": "Only text.\n",
@@ -329,7 +352,7 @@ def test_a_page_with_a_template_is_indexed_as_the_reader_sees_it(site):
     )
     site.build()
     text = site.text()
-    assert "Words of a template." in text
+    assert text.count("Words of a template.") == 2
     assert "Hidden words" not in text
     assert "Words of the page." in text
     assert "Below the page" not in text
