@@ -590,11 +590,17 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     assert rows.nth(1).locator(".ss-why").evaluate(size_of) < rows.nth(1).locator(".ss-title").evaluate(size_of)
 
 
-@pytest.mark.parametrize("asked", ["accesstoken", "access_token"])
-def test_a_name_is_not_missing_where_its_parts_are_joined_otherwise(page, site, asked):
+@pytest.mark.parametrize(
+    ("asked", "texts"),
+    [
+        ("accesstoken", ["Use `access_token`.", "Use --access-token.", "Use the token."]),
+        ("access_token", ["Use `access_token`.", "Use --access-token.", "Use the token."]),
+        ("schlüssel", ["Use Schlüssel.", "Use SCHLUSSEL.", "Use the token."]),
+    ],
+)
+def test_a_name_is_not_missing_where_it_is_written_otherwise(page, site, asked, texts):
     def found(body):
         body = answer({"q": ["token"]}, PAGES) | {"query": body["query"]}
-        texts = ["Use `access_token`.", "Use --access-token.", "Use the token."]
         for result, text in zip(body["results"], texts, strict=True):
             result["page"]["title"] = "Use"
             for section in result["sections"]:

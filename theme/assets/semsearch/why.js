@@ -35,25 +35,26 @@ export function fill(list, { store, t }) {
     if (!answer?.query.trim()) return;
     const results = listed(state);
     const read = Object.entries(answer.corrected ?? {}).reduce((text, typo) => text.replace(...typo), answer.query);
-    const asked = [...new Set(fold(read).match(WORDS))];
-    const inAny = (texts) => asked.filter((word) => texts.some((words) => isIn(words, word)));
+    const asked = new Map((read.normalize("NFC").match(WORDS) ?? []).map((word) => [fold(word), word.toLowerCase()]));
+    const inAny = (texts) => [...asked.keys()].filter((word) => texts.some((words) => isIn(words, word)));
     // Only words that another result has are listed: nobody misses "how" and "the".
     const marked = inAny(results.map(markedIn));
     const telling = marked.length ? marked : inAny(results.map((result) => wordsIn(namesOf(result).join(" "))));
     for (const option of list.querySelectorAll(".ss-main-option")) {
-      const reason = reasonOf(option.hit.result, telling);
+      const reason = reasonOf(option.hit.result, telling, asked);
       const place = option.querySelector(".ss-crumbs") ?? option.querySelector(".ss-title");
       if (reason) place.append(" ", h("span.ss-why", {}, reason));
     }
   });
 
-  function reasonOf(result, telling) {
+  function reasonOf(result, telling, asked) {
     const { sections } = result;
     const own = wordsIn([...namesOf(result), ...sections.map(({ content }) => content)].join(" "));
     const missing = telling.filter((word) => !isIn(own, word));
     const plain = sections.every(({ highlights }) => !highlights.length);
     if (plain && missing.length === telling.length) return t("by_meaning");
-    return missing.length && telling.length <= LONG ? t("without", { words: missing.slice(0, MOST).join(", ") }) : "";
+    const words = missing.slice(0, MOST).map((word) => asked.get(word));
+    return missing.length && telling.length <= LONG ? t("without", { words: words.join(", ") }) : "";
   }
 }
 
