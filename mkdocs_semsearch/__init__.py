@@ -139,20 +139,21 @@ def open_searcher(
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
-        StoreUnavailableError, ConfigurationError: the index is in a cluster that cannot be reached or is not
-            configured.
+        StoreUnavailableError: the index is in a cluster that cannot be reached.
+        ConfigurationError: the cluster is not configured, or an environment variable has an invalid value.
     """
     import os
 
     from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
     from mkdocs_semsearch.searching import searcher
 
+    defaults = _environment_defaults()
     place = index_dir or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
     if "://" in str(place):
         opened = _open_published(str(place), embedder, verify, store_url)
     else:
         opened = searcher.open_searcher(place, embedder=embedder, verify=verify, store_url=store_url)
-    opened.defaults = _environment_defaults()
+    opened.defaults = defaults
     return opened
 
 

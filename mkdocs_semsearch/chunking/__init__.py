@@ -15,7 +15,7 @@ from mkdocs_semsearch.chunking.document import (
     embedding_text,
     heading_text,
 )
-from mkdocs_semsearch.chunking.page_role import with_inbound_links
+from mkdocs_semsearch.chunking.page_role import with_inbound_links, with_titles_of_sections
 
 __all__ = [
     "Chunk",
@@ -33,4 +33,5 @@ __all__ = [
     "embedding_text",
     "heading_text",
     "with_inbound_links",
+    "with_titles_of_sections",
 ]

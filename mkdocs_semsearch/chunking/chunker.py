@@ -224,7 +224,7 @@ def _recognised(document: Document, chunks: Sequence[Chunk]) -> Recognised:
         documented = 1
     kind = page_kind(
         document.path,
-        document.title,
+        document.own_title or document.title,
         [sections[index].heading_hierarchy[1:] for index in sorted(sections)],
         documented=documented,
     )

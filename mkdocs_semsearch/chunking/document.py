@@ -29,6 +29,7 @@ class Document:
         file_size: size of the source file in bytes (of the HTML without a source).
         section: title of the page's top-level nav section, or None.
         breadcrumbs: titles of all nav sections around the page, the top-level one first.
+        own_title: the title of the page, if `title` is that of its section, see `with_titles_of_sections`.
         listed: False if the site has a navigation that should name the page, and does not.
         language: language of the page (`en`, `pt-BR`), or None if unknown.
         alternates: URLs of the page in other languages, as written in the page, absolute or relative to it.
@@ -46,6 +47,7 @@ class Document:
     file_size: int = 0
     section: str | None = None
     breadcrumbs: tuple[str, ...] = ()
+    own_title: str | None = None
     listed: bool = True
     language: str | None = None
     alternates: tuple[str, ...] = ()

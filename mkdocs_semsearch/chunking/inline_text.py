@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, without_code_marks
@@ -288,29 +288,6 @@ def title_of_index(folder: str, heading: str | None) -> str:
     if not folder:
         return "Home"
     return heading or title_of_name(folder.rpartition("/")[2])
-
-
-_GENERIC_TITLES = frozenset(
-    {
-        *("home", "index", "intro", "introduction", "overview", "readme"),
-        *("einführung", "einleitung", "überblick", "übersicht"),
-        *("accueil", "aperçu", "présentation", "vue d'ensemble"),
-        *("inicio", "introducción", "introdução", "visión general", "visão geral"),
-        *("введение", "обзор", "概述", "概览", "简介", "介绍", "概要", "はじめに", "개요", "소개"),
-    }
-)
-
-
-def title_in_navigation(title: str, sections: Sequence[str]) -> str:
-    """Returns the title of a page, or that of its section if it says nothing by itself, as *Overview*.
-
-    Args:
-        title: the title of the page.
-        sections: titles of the sections of the navigation around the page, the outermost first.
-    """
-    if title.casefold() not in _GENERIC_TITLES:
-        return title
-    return next((section for section in reversed(sections) if section.casefold() not in _GENERIC_TITLES), title)
 
 
 def title_of_name(name: str) -> str:

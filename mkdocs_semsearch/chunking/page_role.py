@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
-from mkdocs_semsearch.chunking.document import ChunkedPage
+from mkdocs_semsearch.chunking.document import ChunkedPage, Document
 
 LEAST_DATED, DATED_SHARE = 3, 0.6
 """Least number and least share of a page's top headings that must be versions or dates. On the thirteen sites used to
@@ -123,6 +123,45 @@ def unlisted_pages(paths: Collection[str], listed: Container[str]) -> frozenset[
     """
     left_out = frozenset(path for path in paths if path not in listed and path not in _HOME_PAGES)
     return left_out if 2 * len(left_out) <= len(paths) else frozenset()
+
+
+_GENERIC_TITLES = frozenset(
+    {
+        *("home", "intro", "introduction", "overview", "readme"),
+        *("einführung", "einleitung", "überblick", "übersicht"),
+        *("accueil", "aperçu", "présentation", "vue d'ensemble"),
+        *("inicio", "introducción", "introdução", "visión general", "visão geral"),
+        *("введение", "обзор", "概述", "概览", "简介", "介绍", "概要", "はじめに", "개요", "소개"),
+    }
+)
+
+
+def with_titles_of_sections(documents: Iterable[Document]) -> Iterator[Document]:
+    """Yields the pages of a site; the first *Overview* or the like of a section of the navigation has its title.
+
+    Such a title says nothing in a list of results. The home page and posts of a blog keep theirs.
+
+    Args:
+        documents: the pages in the order of the navigation.
+    """
+    named = set()
+    for document in documents:
+        section = next((title for title in reversed(document.breadcrumbs) if not _is_generic(title)), None)
+        if (
+            section
+            and _is_generic(document.title)
+            and document.url
+            and document.breadcrumbs not in named
+            and page_kind(document.path, document.title, ()) not in ("archive", "blog")
+        ):
+            named.add(document.breadcrumbs)
+            yield replace(document, title=section, own_title=document.title)
+        else:
+            yield document
+
+
+def _is_generic(title: str) -> bool:
+    return title.replace("’", "'").casefold() in _GENERIC_TITLES
 
 
 def _place(path: str) -> tuple[list[str], str]:

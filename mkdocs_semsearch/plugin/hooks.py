@@ -6,8 +6,10 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
 
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
@@ -26,6 +28,7 @@ from mkdocs_semsearch.site.pipeline import (
     StoreSettings,
     index_site,
     open_configured_embedder,
+    unmatched_globs,
 )
 from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, PLACEHOLDER, publish_search, write_related_links
 from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, join_scripts, results_page_context
@@ -96,8 +99,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._site = _site(config)
         if not hasattr(self, "_pages"):  # a preview keeps its pages from build to build
             self._pages = MkDocsPages()
-        hidden = _hidden_from_theme(config)
-        self._pages.begin(exclude=self._settings.exclude, hidden=hidden, keep=self._serving and self._dirty)
+        keep = self._serving and self._dirty
+        self._pages.begin(exclude=self._settings.exclude, is_hidden=_hidden_from_theme(config), keep=keep)
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -251,8 +254,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             log.warning(finding)
 
     def _log_unused_options(self, config: MkDocsConfig) -> None:
-        for glob in self._pages.unmatched_globs():
-            log.info(f"Option 'exclude': no page matches {glob!r}; globs are relative to the docs folder")
+        for option, globs in (("exclude", self._settings.exclude), ("kinds", self._settings.kinds)):
+            for complaint in unmatched_globs(option, globs, self._pages.paths()):
+                log.info(complaint)
         declared = self._settings.facets if self._settings.facets_declared else ()
         for name in self._pages.missing_fields(facet.name for facet in declared):
             log.info(f"Option 'facets': no page has {name} in its front matter")
@@ -320,12 +324,31 @@ def _add_widget(config: MkDocsConfig) -> None:
         config.extra_css.insert(0, widget_files.STYLE)
 
 
-def _hidden_from_theme(config: MkDocsConfig) -> tuple[str, ...]:
-    """Returns the globs of pages that mkdocs-exclude-search takes out of the theme's index after the build."""
+def _hidden_from_theme(config: MkDocsConfig) -> Callable[[Page], bool]:
+    """Returns the function that decides whether mkdocs-exclude-search takes a page out of the theme's index.
+
+    Like that plugin, it compares addresses, never hides the home page, and takes `.md` for the end of an address.
+    """
     plugin = config.plugins.get("exclude-search")
-    globs = plugin.config.get("exclude") or [] if plugin is not None else []
-    # Globs with `#` name headings.
-    return tuple(glob.lstrip("/") for glob in ([globs] if isinstance(globs, str) else globs) if "#" not in glob)
+    options = plugin.config if plugin is not None else {}
+    excluded = [_address(glob) for glob in _texts(options.get("exclude")) if "#" not in glob]  # others are headings
+    kept = [_address(glob) for glob in _texts(options.get("ignore"))]
+
+    def is_hidden(page: Page) -> bool:
+        address = unquote(page.url).removesuffix(".html").removesuffix("/")
+        if address in ("", ".", "index") or any(fnmatchcase(address, glob) for glob in kept):
+            return False
+        return any(fnmatchcase(address, glob) for glob in excluded)
+
+    return is_hidden
+
+
+def _texts(values: object) -> list[str]:
+    return [value for value in (values if isinstance(values, list) else [values]) if isinstance(value, str)]
+
+
+def _address(glob: str) -> str:
+    return glob.partition("#")[0].lstrip("/").removesuffix(".md")
 
 
 def _is_ours(config: MkDocsConfig) -> bool:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.blocks import Block, Heading, without_code_marks
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
 from mkdocs_semsearch.chunking.inline_text import (
     flat_text,
     plain_title,
-    title_in_navigation,
     title_of_index,
     title_of_name,
 )
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
-_MARKER = re.compile(r"^\s*(?:[-:] |\d+\. )", re.MULTILINE)
+_MARKER = re.compile(r"^\s*(?:[-:] |\d+\. )(?:\[[ x]\] )?|\|", re.MULTILINE)
+"""Markers of items, definitions and tasks, and the bars of tables, which the text of a page does not have."""
 
 REPEATING_PLUGINS = ("material/blog",)
 """Plugins whose generated pages (views, archives) repeat the text of other pages."""
@@ -47,7 +47,8 @@ class MkDocsPages:
 
     def __init__(self) -> None:
         self._exclude: tuple[str, ...] = ()
-        self._unmatched: set[str] = set()
+        self._is_hidden: Callable[[Page], bool] = lambda page: False
+        self._source_paths: set[str] = set()
         self._dates: dict[str, PageDates] = {}  # by docs folder; git runs once, not for every rebuild
         self._documents: dict[str, Document] = {}
         self._sources: dict[str, str] = {}
@@ -65,16 +66,23 @@ class MkDocsPages:
         for key in sorted(self._documents, key=lambda key: self._positions.get(key, last)):
             yield self._documents[key]
 
-    def begin(self, exclude: Sequence[str] = (), *, hidden: Sequence[str] = (), keep: bool = False) -> None:
+    def begin(
+        self,
+        exclude: Sequence[str] = (),
+        *,
+        is_hidden: Callable[[Page], bool] = lambda page: False,
+        keep: bool = False,
+    ) -> None:
         """Starts a build.
 
         Args:
             exclude: globs on source paths.
-            hidden: globs that another plugin names, which may match nothing.
+            is_hidden: returns whether another plugin hides a page from the theme's search.
             keep: keep the pages of the last build, because a dirty build renders only modified ones.
         """
-        self._exclude = (*exclude, *hidden)
-        self._unmatched = set(exclude)
+        self._exclude = tuple(exclude)
+        self._is_hidden = is_hidden
+        self._source_paths.clear()
         if not keep:
             self._documents.clear()
             self._problems.clear()
@@ -95,7 +103,7 @@ class MkDocsPages:
             self._positions.setdefault(page.file.dest_uri, len(self._positions))
         self._trails.update(_trails(nav.items))
         paths = [file.src_uri for file in files.documentation_pages()]
-        self._unmatched = {glob for glob in self._unmatched if not any(fnmatchcase(path, glob) for path in paths)}
+        self._source_paths.update(paths)
         self._unlisted |= unlisted_pages(paths, self._in_navigation)
         inclusion = (lambda level: level.is_in_serve()) if preview else (lambda level: level.is_included())
         self._expected.update(file.dest_uri for file in files.documentation_pages(inclusion=inclusion))
@@ -135,7 +143,7 @@ class MkDocsPages:
             )
 
     def see(self, page: Page, output: str) -> None:
-        """Reads links to translations from the output, and the visible text if that lacks most of the page.
+        """Reads links to translations from the output, and the visible text if the output lacks most of the page.
 
         The page's template may omit its Markdown, or a plugin may have hidden the text since it was collected.
         """
@@ -149,10 +157,12 @@ class MkDocsPages:
         is_filled_by_template = page.meta.get("template") and not document.html.strip()
         if document.html in output and not is_filled_by_template:
             return
-        body = flat_text(parse_html(output))
+        body = " ".join(flat_text(parse_html(output)).replace("|", " ").split())
         # Headings may be in a table of contents although the page itself does not show them.
         blocks = [item for item in read_page(document.html) if isinstance(item, Block)]
-        own = [" ".join(_MARKER.sub("", block.text).split()) for block in blocks]
+        own = [" ".join(_MARKER.sub(" ", without_code_marks(block.text)).split()) for block in blocks]
+        if not own and not is_filled_by_template:
+            return
         if own and 2 * sum(text in body for text in own) >= len(own):
             return
         shown = read_rendered_page(output)
@@ -172,9 +182,9 @@ class MkDocsPages:
             del self._documents[key]
         return self._expected <= self._seen
 
-    def unmatched_globs(self) -> tuple[str, ...]:
-        """Returns the globs of `exclude` that match no page."""
-        return tuple(sorted(self._unmatched))
+    def paths(self) -> tuple[str, ...]:
+        """Returns the paths of all pages, with those that are left out of the index."""
+        return (*self._source_paths, *(document.path for document in self._documents.values()))
 
     def missing_fields(self, names: Iterable[str]) -> tuple[str, ...]:
         """Returns the names of front-matter fields that no page of the index has."""
@@ -194,7 +204,7 @@ class MkDocsPages:
         # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
             return True
-        return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
+        return self._is_hidden(page) or any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
 
 
 def _document(
@@ -215,7 +225,7 @@ def _document(
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
-        title=title_in_navigation(_title(page), breadcrumbs),
+        title=_title(page),
         html=content,
         # Material's `meta` plugin adds a private field, `__extends`.
         front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
-from mkdocs_semsearch.chunking.inline_text import plain_title, title_in_navigation, title_of_index, title_of_name
+from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_role import split_version, unlisted_pages, version_order
 from mkdocs_semsearch.errors import ConfigurationError
@@ -76,7 +76,9 @@ def index_built_site(
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
         widget_files.tell_languages(site_dir, report.languages, report.facets)
-    unmatched = unmatched_globs("exclude", settings.exclude, [page.path for page in pages])
+    paths = [page.path for page in pages]
+    options = (("exclude", settings.exclude), ("kinds", settings.kinds))
+    unmatched = [f"{complaint}." for option, globs in options for complaint in unmatched_globs(option, globs, paths)]
     return replace(report, misfits=(*unmatched, *source.misfits(), *report.misfits))
 
 
@@ -224,7 +226,7 @@ class SiteFolder:
         return Document(
             path=source_path,
             url=_url(path, directory_urls=self._config.use_directory_urls),
-            title=title_in_navigation(plain_title(nav_title) or _title(header.values, page, source_path), breadcrumbs),
+            title=plain_title(nav_title) or _title(header.values, page, source_path),
             # Material writes the title that MkDocs gives an index page above a text without a heading.
             html=page.content.replace("<h1>Index</h1>", "", 1),
             front_matter={key: value for key, value in header.values.items() if not str(key).startswith("__")},

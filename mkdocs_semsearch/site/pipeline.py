@@ -286,12 +286,19 @@ def _chunked(
     Returns:
         The pages, a sentence for every misfit, and one if nothing can be cached.
     """
-    from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint, with_inbound_links
+    from mkdocs_semsearch.chunking import (
+        Chunker,
+        ChunkSettings,
+        chunking_fingerprint,
+        with_inbound_links,
+        with_titles_of_sections,
+    )
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache, ContentCache
     from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
     from mkdocs_semsearch.lexical.extra_words import ReaderWords
 
+    documents = tuple(with_titles_of_sections(documents))
     chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
     counter = open_token_counter(embedder)
     with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
@@ -312,10 +319,8 @@ def _chunked(
         )
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
-    unmatched = unmatched_globs("kinds", settings.kinds, [document.path for document in documents])
-    if not pages:
-        unmatched += ("The index has no page: every page is excluded, or the site has none.",)
-    complaints = (*unmatched, *ReaderWords(settings.synonyms, settings.pins).complaints(pages))
+    empty = () if pages else ("The index has no page: every page is excluded, or the site has none.",)
+    complaints = (*empty, *ReaderWords(settings.synonyms, settings.pins).complaints(pages))
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
     return pages, (*chunker.misfits(), *complaints), uncached
 
@@ -323,7 +328,7 @@ def _chunked(
 def unmatched_globs(option: str, globs: Iterable[str], paths: Sequence[str]) -> tuple[str, ...]:
     """Returns one sentence for each glob of an option that matches none of some source paths."""
     return tuple(
-        f"Option {option!r}: no page matches {glob!r}; globs are relative to the docs folder."
+        f"Option {option!r}: no page matches {glob!r}; globs are relative to the docs folder"
         for glob in globs
         if not any(fnmatchcase(path, glob) for path in paths)
     )

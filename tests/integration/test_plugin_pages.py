@@ -45,9 +45,11 @@ def test_chunks_that_are_longer_than_the_model_reads_are_reported(site):
 def test_a_glob_of_kinds_that_matches_no_page_is_reported(site):
     site.options["kinds"] = {"news/*": "blog", "old/*": "archive"}
     site.write({"news/one.md": "# One\n\nText.\n"})
-    assert [line for line in site.build(strict=False).splitlines() if "'kinds'" in line] == [
-        "WARNING -  semsearch: Option 'kinds': no page matches 'old/*'; globs are relative to the docs folder."
+    assert [line for line in site.build().splitlines() if "'kinds'" in line] == [
+        "INFO    -  semsearch: Option 'kinds': no page matches 'old/*'; globs are relative to the docs folder"
     ]
+    site.options["exclude"] = ["news/*"]
+    assert "'news/*'" not in site.build()
 
 
 def test_a_declared_facet_that_no_page_has_is_named(site):
@@ -280,8 +282,15 @@ def test_text_that_another_plugin_hides_is_not_indexed(site):
         {
             "secret.md": "---\nlocked: true\n---\n# Secret\n\nThe platypus code.\n",
             "plain.md": "---\nstamped: true\n---\n# Plain\n\nThe open code.\n",
+            "table.md": "---\nstamped: true\n---\n# Table\n\n| a | b |\n| --- | --- |\n| `one` | two, `three`. |\n",
+            "items.md": "---\nstamped: true\n---\n# Items\n\n- Use `koala`, then\n- `wombat`.\n\n1. Ready.\n",
+            "heads.md": "---\nstamped: true\n---\n# Heads\n\n## Only headings\n",
         }
     ).build()
+    # A page that still shows its text keeps its source lines.
+    lines = {chunk["content"]: chunk["start_line"] for chunk in site.table("chunks")}
+    assert all(line for content, line in lines.items() if "Ask for a key" not in content), lines
+    assert not any("Stamped" in content for content in lines)
     texts = " ".join(chunk["content"] for chunk in site.table("chunks"))
     assert "Ask for a key." in texts
     assert "platypus" not in texts
@@ -295,16 +304,17 @@ def test_pages_that_exclude_search_hides_are_left_out(site):
         "from mkdocs.config.config_options import Type\n"
         "from mkdocs.plugins import BasePlugin\n"
         "class ExcludeSearch(BasePlugin):\n"
-        "    config_scheme = (('exclude', Type(list, default=[])),)\n"
+        "    config_scheme = (('exclude', Type(list, default=[])), ('ignore', Type(list, default=[])))\n"
         "def on_config(config):\n"
         "    plugin = ExcludeSearch()\n"
-        "    plugin.load_config({'exclude': ['/hidden/*', 'guide.md#part', 'nowhere.md']})\n"
+        "    plugin.load_config({'exclude': ['/h*/*.md', 'guide.md#part', 'nowhere.md', 3], 'ignore': ['h/b.md#b']})\n"
         "    config.plugins['exclude-search'] = plugin\n"
     )
     site.hooks = [str(hook)]
-    output = site.write({"hidden/a.md": "# A\n", "guide.md": "# Guide\n\n## Part\n\nText.\n"}).build()
-    assert sorted(site.paths()) == ["guide.md", "index.md"]
-    assert "nowhere.md" not in output
+    site.write({"h/a.md": "# A\n", "h/b.md": "# B\n", "guide.md": "# Guide\n\n## Part\n\nText.\n"})
+    output = site.build()
+    assert sorted(site.paths()) == ["guide.md", "h/b.md", "index.md"]
+    assert "nowhere" not in output
 
 
 def test_front_matter_of_folders_counts(site):
