@@ -41,7 +41,7 @@ def _index(given: argparse.Namespace) -> int:
     config_file, config = _site_config(given.config)
     settings = read_settings(config.plugin_options if config else {}, config_file)
     settings = replace(settings, index_dir=given.index or settings.index_dir)
-    option = "--index" if given.index else "index_dir"
+    option = "--index" if given.index else "index_dir (--index)"
     check_place(option, settings.index_dir, docs_dir=config.docs_dir if config else None, site_dir=given.site_dir)
     if given.static:
         settings = replace(settings, static=replace(settings.static, mode="always"))

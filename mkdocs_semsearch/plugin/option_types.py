@@ -63,9 +63,9 @@ def text(default: str | None = None) -> Value[str | None]:
 
 
 def folder(default: str) -> Value[str | None]:
-    """Returns an option that is the path of a folder; a `~` at its beginning would be taken for a name."""
+    """Returns an option that is the path of a folder; a `~` would be the name of a folder, not the home folder."""
     return Value(
-        lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value and value[0] != "~",
+        lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value and value.strip()[0] != "~",
         "is not the path of a folder: write one that does not begin with ~, or drop the option.",
         default,
     )

@@ -101,7 +101,9 @@ class _Store(Options):
         errors, warnings = super().validate()
         written = [key for config in self.user_configs for key in config]
         if not errors and written and "kind" not in written:  # `kind: embedded` may come from a variable
-            return [(written[0], ValidationError("It needs `kind: qdrant`."))], warnings
+            return [
+                (written[0], ValidationError("It needs `kind: qdrant` (or `kind: embedded`, which does not use it)."))
+            ], warnings
         if errors or self.kind != "qdrant":
             return errors, warnings
         missing = [name for name in ("url", "collection") if not self.get(name)]

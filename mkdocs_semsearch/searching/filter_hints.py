@@ -42,7 +42,7 @@ def field_hint(field: str, facets: Sequence[str]) -> str:
     """Returns a sentence about a field that no page has; it names the facets, of which the field may be one."""
     if field in facets:
         return f"No page has a value in the facet {field}."
-    close = get_close_matches(field, facets, n=1)
+    close = get_close_matches(field, facets, n=1, cutoff=0.7)
     meant = f": did you mean {close[0]}?" if close else "."
     return f"No page has the field {field}{meant} The facets are {', '.join(facets) or 'none'}."
 

@@ -13,9 +13,11 @@ from mkdocs_semsearch.lexical.question import Question
 
 _ASKS_FOR_CHANGES = re.compile(
     r"(?:^|\b(?:in|since|to|from|with|for|of|before|after|until) )v?\d+\.(?:\d|x\b)"  # not `TLS 1.3`
-    r"|\bv\d+\.\d|\bversions? v?\d|\b(?:upgrad|migrat|updat)\w+ (?:from|to) (?:version )?v?\d"
-    r"|\b(?:release (?:notes|history)|change ?logs?|what'?s new|new in|changed in|removed in|breaking changes?"
-    r"|(?:latest|new|newest|last|next|which|what) (?:releases?|versions?)|deprecat\w+|news|blog|announcements?"
+    r"|\bv\d+\.\d|\b(?:versions?|releases?) v?\d"
+    r"|\b(?:upgrad|migrat|updat)\w+ (?:from|to|guide|notes) (?:version )?v?\d"
+    r"|\b(?:(?:release|version) (?:notes|history)|change ?logs?|what'?s new|new in|what changed|changed in|removed in"
+    r"|breaking changes?|(?:latest|new|newest|last|next|which|what) (?:stable )?(?:releases?|versions?)"
+    r"|\d+\.\d+ releases?|deprecat\w+|news|blog|announcements?"
     r"|(?:after|since) (?:an? |the )?(?:upgrad|updat)\w+|notas de|nouveautés|neuerungen|novedades)\b",
     re.IGNORECASE,
 )

@@ -147,6 +147,11 @@ class PageLanguages:
             return np.zeros(len(self.code_of), np.bool_)
         return ~np.isin(self.code_of, [*own, -1])
 
+    def differ_from(self, tag: str) -> NDArray[np.bool_]:
+        """Returns bool `[pages]`: the pages in another language; `en` and `en-GB` are the same."""
+        own = [code for code, other in enumerate(self.tags) if primary_subtag(other) == primary_subtag(tag)]
+        return ~np.isin(self.code_of, [*own, -1])
+
     def factors(self, reader: str) -> NDArray[np.float32]:
         """Returns float32 `[pages]`: the score factor of each page for the reader's language."""
         return np.where(self.are_foreign(reader), np.float32(OTHER_LANGUAGE), np.float32(1))

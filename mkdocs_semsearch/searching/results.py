@@ -321,8 +321,8 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
     """
     languages = chunk_map.languages
     left_out = languages.group_of == languages.group_of[page]
-    if (own := languages.code_of[page]) >= 0:
-        left_out |= ~np.isin(languages.code_of, [own, -1])
+    if (own := int(languages.code_of[page])) >= 0:
+        left_out |= languages.differ_from(languages.tags[own])
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}
     for neighbors in near:

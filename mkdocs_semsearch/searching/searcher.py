@@ -248,7 +248,7 @@ class Searcher:
             PageNotFoundError: the index has no page with this path.
             QueryError: the limit is not a whole number above 0.
         """
-        if not isinstance(limit, int) or limit < 1:
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise QueryError(f"limit is {limit!r}: it must be a whole number above 0.", field="limit")
         row = self._page_row(path)
         chunk_map = self._backend.chunk_map

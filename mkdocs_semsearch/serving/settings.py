@@ -166,13 +166,14 @@ class ServerSettings:
 def misspelt_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables whose names are nearly those of others, each with the right name.
 
-    Others are not reported: Kubernetes sets variables, such as `…_SERVICE_HOST`, for a service of that name.
+    Others are not reported: Kubernetes sets variables, such as `…_SERVICE_HOST` and `…_PORT`, for a service of that
+    name.
     """
     known = [*(name.upper() for name in get_type_hints(ServerSettings)), *_OTHER_VARIABLES]
     found = {}
     for variable in sorted(environment):
         name = variable.removeprefix("SEMSEARCH_")
-        if variable != name and name not in known:
+        if variable != name and name not in known and not name.endswith("_PORT"):
             for close in get_close_matches(name, known, 1, 0.8):
                 found[variable] = f"SEMSEARCH_{close}"
     return found

@@ -132,6 +132,8 @@ ALL_BUT_GUIDES = {"reference", "documented", "changelog", "blog", "archive", "co
         ("v1.13", ALL_BUT_GUIDES - {"changelog", "blog", "archive", "reference", "documented"}),
         ("what's new in 1.13", {"contributing", "proposal", "unlisted"}),
         ("which version has that", ALL_BUT_GUIDES - {"changelog", "blog", "archive"}),
+        ("Argo 2.10 release", ALL_BUT_GUIDES - {"changelog", "blog", "archive", "reference", "documented"}),
+        ("version history", ALL_BUT_GUIDES - {"changelog", "blog", "archive"}),
         ("broken after upgrading", ALL_BUT_GUIDES - {"changelog", "blog", "archive"}),
         ("migrate from v1 to v2", ALL_BUT_GUIDES - {"changelog", "blog", "archive", "reference", "documented"}),
         ("cannot migrate a virtual machine", ALL_BUT_GUIDES),

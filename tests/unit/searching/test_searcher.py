@@ -176,7 +176,7 @@ def test_related_pages_are_in_the_language_of_the_page(tmp_path):
         made_page("en/keys.md", "Rotate the api keys.", language="en", translations=both),
         made_page("de/keys.md", "Rotate the api keys jetzt.", language="de", translations=both),
         made_page("de/more.md", "Rotate the api keys morgen.", language="de"),
-        made_page("en/more.md", "Rotate keys and tokens.", language="en"),
+        made_page("en/more.md", "Rotate keys and tokens.", language="en-GB"),
         made_page("code.md", "Rotate keys twice."),
     ]
     with opened(tmp_path / "index", site) as searcher:

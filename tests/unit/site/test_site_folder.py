@@ -152,7 +152,7 @@ def test_zensical_toml(tmp_path: Path) -> None:
     assert (document.title, document.front_matter) == ("Start", {"level": 1})
 
 
-def test_an_empty_link_target_before_the_heading_hides_it_not(tmp_path: Path) -> None:
+def test_an_empty_link_target_before_the_heading_does_not_hide_it(tmp_path: Path) -> None:
     """Zensical writes the target of its skip link there."""
     html = '<article class="md-content__inner"><a id="__skip"></a>\n<h1 id="k">Rotating keys</h1><p>x</p></article>'
     write(tmp_path, {"mkdocs.yml": "site_name: Z\n", "docs/keys.md": "# Rotating keys\n", "site/keys/index.html": html})

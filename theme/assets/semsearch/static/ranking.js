@@ -11,9 +11,11 @@ const KINDS = "guide reference changelog blog archive contributing proposal unli
 const [BEGIN, END, TAIL] = ["(?<![\\p{L}\\p{N}_])", "(?![\\p{L}\\p{N}_])", "[\\p{L}\\p{N}_]+"]; // \b and \w+ with all letters
 const ASKS_FOR_CHANGES = new RegExp(
   `(?:^|${BEGIN}(?:in|since|to|from|with|for|of|before|after|until) )v?\\d+\\.(?:\\d|x${END})` +
-    `|${BEGIN}v\\d+\\.\\d|${BEGIN}versions? v?\\d|${BEGIN}(?:upgrad|migrat|updat)${TAIL} (?:from|to) (?:version )?v?\\d` +
-    `|${BEGIN}(?:release (?:notes|history)|change ?logs?|what'?s new|new in|changed in|removed in|breaking changes?` +
-    `|(?:latest|new|newest|last|next|which|what) (?:releases?|versions?)|deprecat${TAIL}|news|blog|announcements?` +
+    `|${BEGIN}v\\d+\\.\\d|${BEGIN}(?:versions?|releases?) v?\\d` +
+    `|${BEGIN}(?:upgrad|migrat|updat)${TAIL} (?:from|to|guide|notes) (?:version )?v?\\d` +
+    `|${BEGIN}(?:(?:release|version) (?:notes|history)|change ?logs?|what'?s new|new in|what changed|changed in|removed in` +
+    `|breaking changes?|(?:latest|new|newest|last|next|which|what) (?:stable )?(?:releases?|versions?)` +
+    `|\\d+\\.\\d+ releases?|deprecat${TAIL}|news|blog|announcements?` +
     `|(?:after|since) (?:an? |the )?(?:upgrad|updat)${TAIL}|notas de|nouveautés|neuerungen|novedades)${END}`,
   "iu",
 );
