@@ -128,7 +128,11 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"publish_index": "yes"}, "publish_index", ["'yes'", "neither true nor false"]),
         ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "'embedded', 'qdrant'"]),
         ({"store": {"kind": "qdrant"}}, "store", ["url", "collection"]),
-        ({"store": {"url": "http://db:6333", "collection": "d"}}, "store", ["url", "It needs `kind: qdrant` (or `kind: embedded`"]),
+        (
+            {"store": {"url": "http://db:6333", "collection": "d"}},
+            "store",
+            ["url", "It needs `kind: qdrant` (or `kind: embedded`"],
+        ),
         ({"store": QDRANT | {"url": "localhost:6333"}}, "store", ["url", "'localhost:6333'", "http://localhost:6333"]),
         ({"store": QDRANT | {"url": "http://user:key@db"}}, "store", ["url", "QDRANT_API_KEY"]),
         ({"store": QDRANT | {"collection": "a/b"}}, "store", ["collection", "'a/b'"]),
