@@ -150,7 +150,7 @@ class _Ranking(Options):
 
 class _Related(Options):
     count = types.integer(0, 0)
-    title = types.text("Related pages")
+    title = types.text()
 
 
 class _Rules(BaseConfigOption[list[str]]):
@@ -243,7 +243,7 @@ class SemsearchConfig(Options):
             synonyms=_read_synonyms(self.synonyms, root),
             pins=dict(self.pins),
             related=self.related.count,
-            related_title=str(self.related.title),
+            related_title=self.related.title,
             facets_declared=bool(self.facets),
             lint=None if self.lint in ("off", None) else tuple(self.lint.quiet),
         )

@@ -117,7 +117,7 @@ class Settings:
         synonyms: word of readers to the words of pages with the same meaning.
         pins: question to the source path of the page that must come first for it.
         related: number of links to related pages at the end of every page.
-        related_title: heading above them.
+        related_title: heading above them; None for *Related pages* in the language of each page.
         lint: rules that a build does not check; None if it checks none.
         facets_declared: whether the configuration declares facets; values of default facets are used as written.
     """
@@ -141,7 +141,7 @@ class Settings:
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
     related: int = 0
-    related_title: str = "Related pages"
+    related_title: str | None = None
     facets_declared: bool = True
     lint: tuple[str, ...] | None = None
 

@@ -177,6 +177,19 @@ PLACEHOLDER = "<div data-semsearch-related hidden></div>"
 _PLACEHOLDER = re.compile(r"<div\b[^>]*\bdata-semsearch-related\b[^>]*>\s*</div>", re.IGNORECASE)
 
 
+_LANGUAGE = re.compile(r"<html\b[^>]*?\slang=[\"']?([a-z]+)", re.IGNORECASE)
+_RELATED = {
+    "ar": "صفحات ذات صلة",
+    "de": "Verwandte Seiten",
+    "es": "Páginas relacionadas",
+    "fa": "صفحه‌های مرتبط",
+    "fr": "Pages associées",
+    "he": "דפים קשורים",
+    "ja": "関連ページ",
+    "zh": "相关页面",
+}
+
+
 def write_related_links(site_dir: Path, settings: Settings) -> None:
     """Replaces the placeholders in pages by links to the nearest pages.
 
@@ -200,8 +213,15 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
             if _PLACEHOLDER.search(html):
                 pages = [result.page for result in searcher.related(path, settings.related)]
                 links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]
-                block = template.render(title=settings.related_title, links=links) if links else ""
+                title = settings.related_title or _related_title(html)
+                block = template.render(title=title, links=links) if links else ""
                 replace_file(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
+
+
+def _related_title(html: str) -> str:
+    """Returns the title of the links in the language that a page names, in English if there is no translation."""
+    found = _LANGUAGE.search(html)
+    return _RELATED.get(found[1].lower() if found else "", "Related pages")
 
 
 def _file_of(url: str) -> str:

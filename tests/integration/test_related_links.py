@@ -51,3 +51,12 @@ def test_without_the_option_pages_stay_as_they_are(tmp_path: Path) -> None:
     site.build()
 
     assert "semsearch-related" not in (site.site_dir / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_heading_is_in_the_language_of_the_page(tmp_path: Path) -> None:
+    config = {"theme": {"name": "mkdocs", "locale": "de"}}
+    site = DocsSite(tmp_path, options={"related": {"count": 1}}, config=config).write(PAGES)
+
+    site.build()
+
+    assert 'aria-label="Verwandte Seiten"' in site.html("plants/roses/index.html")
