@@ -149,7 +149,7 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
     head_title, root = tree.css_first("head title"), tree.css_first("html")
     language = (root.attributes.get("lang") or "").strip().replace("_", "-") if root is not None else ""
     content = _content(tree)
-    # Zensical puts an empty target of its skip link before the h1.
+    # Zensical writes an empty anchor, to which its skip link leads, before the h1.
     leading = next((node for node in content.iter(include_text=True) if _has_text(node) or not _is_target(node)), None)
     is_own_h1 = leading is not None and leading.tag == "h1" and leading.attributes.get("id")
     first_h1 = content.css_first("h1")

@@ -125,6 +125,7 @@ def unlisted_pages(paths: Collection[str], listed: Container[str]) -> frozenset[
     return left_out if 2 * len(left_out) <= len(paths) else frozenset()
 
 
+# In the languages that most sites use.
 _GENERIC_TITLES = frozenset(
     {
         *("home", "intro", "introduction", "overview", "readme"),
@@ -137,9 +138,10 @@ _GENERIC_TITLES = frozenset(
 
 
 def with_titles_of_sections(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yields the pages of a site; the first *Overview* or the like of a section of the navigation has its title.
+    """Yields the pages of a site; a page called *Overview* or the like gets the title of its section.
 
-    Such a title says nothing in a list of results. The home page and posts of a blog keep theirs.
+    Such a title says nothing in a list of results. This holds for the first such page of each section of the
+    navigation, but not for the home page and posts of a blog.
 
     Args:
         documents: the pages in the order of the navigation.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -96,10 +97,12 @@ def check_environment() -> None:
         ConfigurationError: a value is invalid; the message names the variable.
     """
     from mkdocs_semsearch.embedding.onnx_encoder import thread_count
-    from mkdocs_semsearch.embedding.openai import check_own_variables
 
     thread_count(None)
-    check_own_variables()
+    if any(name.startswith("SEMSEARCH_EMBEDDER_") for name in os.environ):  # the import would delay every start
+        from mkdocs_semsearch.embedding.openai import check_own_variables
+
+        check_own_variables()
 
 
 _OPENERS = {

@@ -125,7 +125,7 @@ def check_own_variables() -> None:
 
 
 def _first_set(names: Iterable[str]) -> tuple[str, str] | None:
-    """Returns the first of some environment variables that is not blank: its name for a message, and its value."""
+    """Returns the first variable that is not blank, as `("Environment variable NAME", value)`; None if all are."""
     set_ones = ((name, value) for name in names if (value := os.environ.get(name, "").strip()))
     return next(((f"Environment variable {name}", value) for name, value in set_ones), None)
 

@@ -189,9 +189,9 @@ def _names(word: str) -> tuple[str, ...]:
 
 
 def joined_name(word: str) -> str | None:
-    """Returns a name without what is between its parts, lower-cased: `groupby` for `group_by`, `nodejs` for `Node.js`.
+    """Returns a name with its parts joined, lower-cased: `groupby` for `group_by`, `nodejs` for `Node.js`.
 
-    A plain word is such a name itself. A point must have a short ending behind it. None for numbers, short names, names
+    A plain word is such a name itself. What follows a point must be short. None for numbers, short names, names
     of more than two parts, whose joined form readers rarely type, and everything else, such as addresses.
     """
     bare = _bare_name(word.lower())
@@ -225,7 +225,7 @@ def identifier_pattern(word: str, *, unfinished: bool) -> str | None:
 
 
 def joined_pattern(name: str) -> str:
-    """Returns a regular expression that finds a `joined_name` in a text, whatever joins its parts, in any place."""
+    """Returns a regular expression that finds a `joined_name` with `-`, `_` or `.` between any two of its letters."""
     return rf"(?<!\w){'[-_.]?'.join(name)}(?!\w)"
 
 

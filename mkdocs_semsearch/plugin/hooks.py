@@ -6,10 +6,8 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import unquote
 
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
@@ -99,8 +97,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._site = _site(config)
         if not hasattr(self, "_pages"):  # a preview keeps its pages from build to build
             self._pages = MkDocsPages()
-        keep = self._serving and self._dirty
-        self._pages.begin(exclude=self._settings.exclude, is_hidden=_hidden_from_theme(config), keep=keep)
+        self._pages.begin(exclude=self._settings.exclude, keep=self._serving and self._dirty)
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -154,8 +151,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
         """Moves the widget's script on pages such as 404.html."""
-        if template_name == RESULTS_PAGE and not widget_files.is_results_page(output_content) and _is_ours(config):
-            # The theme's main template has no block `content`.
+        if (
+            template_name == RESULTS_PAGE
+            and not widget_files.is_results_page(output_content)
+            and _is_our_template(config)
+        ):
+            # The theme's template has no block `content`, so our form is not in the page.
             output_content = widget_files.plain_results_page(
                 self._settings,
                 language=_site(config).language,
@@ -324,34 +325,7 @@ def _add_widget(config: MkDocsConfig) -> None:
         config.extra_css.insert(0, widget_files.STYLE)
 
 
-def _hidden_from_theme(config: MkDocsConfig) -> Callable[[Page], bool]:
-    """Returns the function that decides whether mkdocs-exclude-search takes a page out of the theme's index.
-
-    Like that plugin, it compares addresses, never hides the home page, and takes `.md` for the end of an address.
-    """
-    plugin = config.plugins.get("exclude-search")
-    options = plugin.config if plugin is not None else {}
-    excluded = [_address(glob) for glob in _texts(options.get("exclude")) if "#" not in glob]  # others are headings
-    kept = [_address(glob) for glob in _texts(options.get("ignore"))]
-
-    def is_hidden(page: Page) -> bool:
-        address = unquote(page.url).removesuffix(".html").removesuffix("/")
-        if address in ("", ".", "index") or any(fnmatchcase(address, glob) for glob in kept):
-            return False
-        return any(fnmatchcase(address, glob) for glob in excluded)
-
-    return is_hidden
-
-
-def _texts(values: object) -> list[str]:
-    return [value for value in (values if isinstance(values, list) else [values]) if isinstance(value, str)]
-
-
-def _address(glob: str) -> str:
-    return glob.partition("#")[0].lstrip("/").removesuffix(".md")
-
-
-def _is_ours(config: MkDocsConfig) -> bool:
+def _is_our_template(config: MkDocsConfig) -> bool:
     """Returns whether the template of the results page is ours, not one of the site or of its theme."""
     found = next((folder for folder in config.theme.dirs if (Path(folder) / RESULTS_PAGE).is_file()), "")
     return str(found) == str(theme_dir())

@@ -5,21 +5,17 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading, without_code_marks
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
-from mkdocs_semsearch.chunking.inline_text import (
-    flat_text,
-    plain_title,
-    title_of_index,
-    title_of_name,
-)
+from mkdocs_semsearch.chunking.inline_text import flat_text, plain_title, title_of_index, title_of_name
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_alternates, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_page
 from mkdocs_semsearch.chunking.page_role import unlisted_pages
@@ -47,7 +43,6 @@ class MkDocsPages:
 
     def __init__(self) -> None:
         self._exclude: tuple[str, ...] = ()
-        self._is_hidden: Callable[[Page], bool] = lambda page: False
         self._source_paths: set[str] = set()
         self._dates: dict[str, PageDates] = {}  # by docs folder; git runs once, not for every rebuild
         self._documents: dict[str, Document] = {}
@@ -66,22 +61,14 @@ class MkDocsPages:
         for key in sorted(self._documents, key=lambda key: self._positions.get(key, last)):
             yield self._documents[key]
 
-    def begin(
-        self,
-        exclude: Sequence[str] = (),
-        *,
-        is_hidden: Callable[[Page], bool] = lambda page: False,
-        keep: bool = False,
-    ) -> None:
+    def begin(self, exclude: Sequence[str] = (), *, keep: bool = False) -> None:
         """Starts a build.
 
         Args:
             exclude: globs on source paths.
-            is_hidden: returns whether another plugin hides a page from the theme's search.
             keep: keep the pages of the last build, because a dirty build renders only modified ones.
         """
         self._exclude = tuple(exclude)
-        self._is_hidden = is_hidden
         self._source_paths.clear()
         if not keep:
             self._documents.clear()
@@ -134,7 +121,7 @@ class MkDocsPages:
         key = page.file.dest_uri
         self._seen.add(key)
         self._documents.pop(key, None)
-        if not self._is_left_out(page, context):
+        if not self._is_left_out(page, context, config):
             if config.docs_dir not in self._dates:
                 self._dates[config.docs_dir] = PageDates(Path(config.docs_dir))
             dates, listed = self._dates[config.docs_dir], page.file.src_uri not in self._unlisted
@@ -161,9 +148,7 @@ class MkDocsPages:
         # Headings may be in a table of contents although the page itself does not show them.
         blocks = [item for item in read_page(document.html) if isinstance(item, Block)]
         own = [" ".join(_MARKER.sub(" ", without_code_marks(block.text)).split()) for block in blocks]
-        if not own and not is_filled_by_template:
-            return
-        if own and 2 * sum(text in body for text in own) >= len(own):
+        if not is_filled_by_template and 2 * sum(text in body for text in own) >= len(own):
             return
         shown = read_rendered_page(output)
         if isinstance(shown, RenderedPage):
@@ -195,7 +180,7 @@ class MkDocsPages:
         """Returns one sentence for each page of the index whose front matter cannot be read."""
         return tuple(sorted(self._problems[key] for key in self._problems.keys() & self._documents.keys()))
 
-    def _is_left_out(self, page: Page, context: Mapping[str, Any]) -> bool:
+    def _is_left_out(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> bool:
         if page.file.generated_by in REPEATING_PLUGINS:
             return True
         # mkdocs-encryptcontent encrypts the page later; its plain text must not be in the published files.
@@ -204,7 +189,28 @@ class MkDocsPages:
         # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
             return True
-        return self._is_hidden(page) or any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
+        if _is_hidden_from_theme(page, config):
+            return True
+        return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
+
+
+def _is_hidden_from_theme(page: Page, config: MkDocsConfig) -> bool:
+    """Returns whether mkdocs-exclude-search takes a page out of the theme's index.
+
+    As in that plugin, addresses are compared, `.md` stands for their end, and the home page is never hidden.
+    """
+    plugin = config.plugins.get("exclude-search")
+    address = unquote(page.url).removesuffix(".html").removesuffix("/")
+    if plugin is None or address in ("", ".", "index"):
+        return False
+
+    def is_named(option: str, *, with_headings: bool) -> bool:
+        values = plugin.config.get(option)
+        texts = [text for text in (values if isinstance(values, list) else [values]) if isinstance(text, str)]
+        globs = (text.partition("#")[0] for text in texts if with_headings or "#" not in text)
+        return any(fnmatchcase(address, glob.lstrip("/").removesuffix(".md")) for glob in globs)
+
+    return is_named("exclude", with_headings=False) and not is_named("ignore", with_headings=True)
 
 
 def _document(

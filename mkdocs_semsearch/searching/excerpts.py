@@ -393,8 +393,8 @@ def _has(records: Records, other: int, row: int) -> bool:
 
 
 def _ends_with_colon(text: str) -> bool:
-    """Returns whether a colon is the end of a text, or of the code at its end."""
-    # Most texts end with neither a colon nor a fence, and the expression reads the whole text.
+    """Returns whether a text ends with a colon, or with code that does."""
+    # The expression searches the whole text, so it runs only on the few texts that end with a fence.
     return text.endswith((":", "：")) or (text.endswith(("`", "~")) and _COLON_BEFORE_FENCE.search(text) is not None)
 
 

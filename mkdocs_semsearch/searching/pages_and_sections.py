@@ -141,16 +141,18 @@ class PageLanguages:
     def are_foreign(self, reader: str) -> NDArray[np.bool_]:
         """Returns bool `[pages]`: the pages in other languages than the reader's; none if the site lacks that one."""
         folded = reader.replace("_", "-").lower()
-        own = [code for code, tag in enumerate(self.tags) if tag.lower() == folded]
-        own = own or [code for code, tag in enumerate(self.tags) if primary_subtag(tag) == primary_subtag(folded)]
-        if not own or not folded:
-            return np.zeros(len(self.code_of), np.bool_)
-        return ~np.isin(self.code_of, [*own, -1])
+        own = [code for code, tag in enumerate(self.tags) if tag.lower() == folded] or self._variants(folded)
+        return self._outside(own) if own and folded else np.zeros(len(self.code_of), np.bool_)
 
     def differ_from(self, tag: str) -> NDArray[np.bool_]:
-        """Returns bool `[pages]`: the pages in another language; `en` and `en-GB` are the same."""
-        own = [code for code, other in enumerate(self.tags) if primary_subtag(other) == primary_subtag(tag)]
-        return ~np.isin(self.code_of, [*own, -1])
+        """Returns bool `[pages]`: the pages in other languages than `tag`; `en` and `en-GB` count as one language."""
+        return self._outside(self._variants(tag))
+
+    def _variants(self, tag: str) -> list[int]:
+        return [code for code, other in enumerate(self.tags) if primary_subtag(other) == primary_subtag(tag)]
+
+    def _outside(self, codes: Sequence[int]) -> NDArray[np.bool_]:
+        return ~np.isin(self.code_of, [*codes, -1])
 
     def factors(self, reader: str) -> NDArray[np.float32]:
         """Returns float32 `[pages]`: the score factor of each page for the reader's language."""

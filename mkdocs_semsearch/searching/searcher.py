@@ -324,6 +324,6 @@ class Searcher:
 
 
 def _paths_of_address(address: str) -> tuple[str, ...]:
-    """Returns the paths that a page may have whose address was given in place of its path: `guide/auth/`."""
+    """Returns the paths of the page that an address such as `guide/auth/` may mean."""
     place = re.sub(r"(?:^|/)index\.(?:html|md)$|\.(?:html|md)$", "", address.strip("/"))
     return (f"{place}.md", f"{place}/index.md", f"{place}/README.md") if place else ("index.md", "README.md")

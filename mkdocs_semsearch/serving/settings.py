@@ -164,7 +164,7 @@ class ServerSettings:
 
 
 def misspelt_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables whose names are nearly those of others, each with the right name.
+    """Returns misspelt variables, each with the name that is probably meant.
 
     Others are not reported: Kubernetes sets variables, such as `…_SERVICE_HOST` and `…_PORT`, for a service of that
     name.

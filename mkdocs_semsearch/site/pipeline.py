@@ -338,7 +338,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class EmbeddingProgress:
-    """A `Progress`; shows nothing if everything is done at once, and otherwise also the end."""
+    """A `Progress`. It shows nothing if everything is done at once; otherwise its last line says that all is done."""
 
     def __init__(self, say: Callable[[str], None], *, terminal: bool | None = None) -> None:
         """Shows a bar on a terminal.
@@ -358,10 +358,11 @@ class EmbeddingProgress:
         if self._terminal:
             self._draw(done, total)
             return
-        waited = time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES
-        if self._has_said if done == total else waited:
+        is_last = done == total
+        has_waited = time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES
+        if (is_last and self._has_said) or (has_waited and not is_last):
             self._last_line = time.monotonic()
-            self._has_said = done < total
+            self._has_said = not is_last
             self._say(f"Embedded {done} of {total} texts")
 
     def close(self) -> None:

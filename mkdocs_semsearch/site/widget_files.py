@@ -183,7 +183,7 @@ def is_results_page(html: str) -> bool:
 
 
 def plain_results_page(settings: Settings, *, language: str, site_name: str, api_url: str | None = None) -> str:
-    """Returns the results page without the templates of a theme; for the arguments see `results_page_context`."""
+    """Returns the results page as plain HTML that uses no theme; for the arguments see `results_page_context`."""
     from jinja2 import Environment, FileSystemLoader
 
     template = Environment(loader=FileSystemLoader(theme_dir()), autoescape=True).get_template(RESULTS_PAGE)

@@ -19,8 +19,10 @@ const ASKS_FOR_CHANGES = new RegExp(
     `|(?:after|since) (?:an? |the )?(?:upgrad|updat)${TAIL}|notas de|nouveautés|neuerungen|novedades)${END}`,
   "iu",
 );
-const ASKS_FOR_DEVELOPMENT =
-  /(?<![\p{L}\p{N}_])(?:contribut[\p{L}\p{N}_]+|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)(?![\p{L}\p{N}_])/iu;
+const ASKS_FOR_DEVELOPMENT = new RegExp(
+  `${BEGIN}(?:contribut${TAIL}|develop(?:ers?|ing|ment)?|proposals?|rfcs?|adrs?|enhancements?|pull requests?|source code)${END}`,
+  "iu",
+);
 
 /** Returns the factor of each kind of page; 1 for a kind that the question is about. */
 export function kindPriors(question, kinds) {
