@@ -22,6 +22,14 @@ _PAIR = re.compile(r"[ ]{0,3}(?P<key>[A-Za-z0-9_-]+):\s*(?P<value>.*)")
 _MORE = re.compile(r"(?:[ ]{4}|\t)\s*(?P<value>.*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SEARCH_KEYS = ("exclude", "boost", "kind", "keywords", "lint")
+
+BOOST_POWER = 0.25
+"""Power of `search.boost` that multiplies a page's scores: 2 becomes 1.19, 0.5 becomes 0.84.
+
+Sites have boosts of 2 to 10 for Material's own search, where a word in a title counts a thousand times as much as one
+in the text. Our scores go from 0 to 1, so a factor of 2 put a page above every better answer. On the site of
+BetonQuest, whose four lists have a boost of 2, MRR@10 of 28 questions rises from .673 to .893, as without a boost.
+"""
 _MAX_DEPTH = 16
 _MAX_VALUES = 10_000
 """Limits against YAML aliases that multiply; real front matter has a depth of two or three and a few dozen values."""
@@ -241,7 +249,7 @@ class FacetReader:
         return values
 
     def boost(self, document: Document) -> float:
-        """Returns `search: {boost: …}`; 1.0 if it is missing or not a positive number."""
+        """Returns the factor of `search: {boost: …}`; 1.0 if it is missing or not a positive number."""
         boost = _search_field(document, "boost")
         if boost is None:
             return 1.0
@@ -251,7 +259,7 @@ class FacetReader:
             reason = problems[0] if problems else f"{number:g}"
             self._report("Front matter field 'search.boost' must be a number above 0", document, reason)
             return 1.0
-        return float(number)
+        return math.pow(number, BOOST_POWER)
 
     def check_search(self, document: Document) -> None:
         """Reports `search: false` and `search: exclude`, and keys that look misspelt; other plugins may add keys."""

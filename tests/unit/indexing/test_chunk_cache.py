@@ -68,7 +68,7 @@ def test_an_unchanged_page_is_read_once(tmp_path):
 
 def test_a_page_that_moved_is_not_read_but_is_another(tmp_path):
     chunk(tmp_path, PAGE)
-    moved = dataclasses.replace(PAGE, path="b.md", url="b/", section=None, front_matter={"search": {"boost": 2}})
+    moved = dataclasses.replace(PAGE, path="b.md", url="b/", section=None, front_matter={"search": {"boost": 16}})
     (page,), read = chunk(tmp_path, moved)
     assert read == []
     assert (page.path, page.url, page.section, page.boost) == ("b.md", "b/", None, 2.0)
