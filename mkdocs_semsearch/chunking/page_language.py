@@ -10,21 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.page_role import split_version
-from mkdocs_semsearch.lexical.languages import STEMMERS, primary_subtag, script_of, telling_words
+from mkdocs_semsearch.lexical.languages import LANGUAGES, STEMMERS, primary_subtag, script_of, telling_words
 
 if TYPE_CHECKING:
     import tantivy
 
 _KEYS = ("language", "lang", "locale")
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
-_LANGUAGES = frozenset(
-    re.findall(
-        r"\w+",
-        "af am ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fil fr ga gl gu he hi hr hu hy id is it ja jv "
-        "ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no pa pl pt ro ru si sk sl sq sr sv sw ta te th tl "
-        "tr uk ur uz vi zh",
-    )
-)
 _CHARACTERS = 4000
 """Number of characters of a page that are examined; chosen, not measured."""
 
@@ -70,7 +62,7 @@ def written_language(front_matter: Mapping[str, Any]) -> str | None:
     """Returns the language tag that an author writes as `language`, `lang` or `locale`; None if there is none."""
     for key in _KEYS:
         written = front_matter.get(key)
-        if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in _LANGUAGES:
+        if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in LANGUAGES:
             return written.replace("_", "-")
     return None
 
@@ -107,7 +99,7 @@ def language_of_place(url: str) -> str | None:
     _, path = split_version(url)
     *folders, name = path.split("/")
     for part in (*folders[:1], *name.split(".")[1:-1]):
-        if _TAG.fullmatch(part) and primary_subtag(part) in _LANGUAGES:
+        if _TAG.fullmatch(part) and primary_subtag(part) in LANGUAGES:
             return part.replace("_", "-")
     return None
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
 from mkdocs_semsearch.chunking.document import ChunkedPage, Document
+from mkdocs_semsearch.lexical.languages import LANGUAGES, primary_subtag
 
 LEAST_DATED, DATED_SHARE = 3, 0.6
 """Least number and least share of a page's top headings that must be versions or dates. On the thirteen sites used to
@@ -87,7 +88,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
         documented: number of these sections that document an object, as mkdocstrings renders it.
     """
     folders, name = _place(path)
-    root = folders[1:] if folders and (folders[0] == "docs" or _LANGUAGE.fullmatch(folders[0])) else folders
+    root = folders[1:] if folders and (folders[0] == "docs" or _is_language(folders[0])) else folders
     top = root[0] if root else ""
     if top in _ARCHIVE_FOLDERS or _OUTDATED_FOLDER.fullmatch(top):
         return "archive"
@@ -104,6 +105,10 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     if top in _CONTRIBUTING_FOLDERS or name in _CONTRIBUTING_NAMES:
         return "contributing"
     return "guide"
+
+
+def _is_language(folder: str) -> bool:
+    return _LANGUAGE.fullmatch(folder) is not None and primary_subtag(folder) in LANGUAGES
 
 
 def is_error_page(path: str) -> bool:

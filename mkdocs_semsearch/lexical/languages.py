@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +24,16 @@ _OTHER_SCRIPTS = {
     "fa": "Arab", "ur": "Arab", "he": "Hebr", "hi": "Deva", "bn": "Beng", "ka": "Geor", "hy": "Armn",
     "zh": "Hani", "ja": "Jpan", "ko": "Kore", "th": "Thai", "lo": "Laoo", "km": "Khmr", "my": "Mymr",
 }  # fmt: skip
+
+LANGUAGES = frozenset(
+    re.findall(
+        r"\w+",
+        "af am ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fil fr ga gl gu he hi hr hu hy id is it ja jv "
+        "ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no pa pl pt ro ru si sk sl sq sr sv sw ta te th tl "
+        "tr uk ur uz vi zh",
+    )
+)
+"""Codes of languages that pages are in. Folders such as `api`, `adr` and `cli` look like codes, too."""
 
 
 def primary_subtag(language: str) -> str:
