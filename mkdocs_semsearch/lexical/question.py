@@ -230,8 +230,8 @@ def literal_names(
     The first chunk of a page is named by its title and the questions pinned to it, the first chunk of a section by its
     heading, and if that occurs on several pages, such as `Options`, also by heading and title together. A documented
     object is also named by the ends of its dotted path, `Runner.run`, and a page whose title is such a path by the ends
-    of that. Keywords of a page are further headings of its first chunk. All other chunks have no names, nor has a page
-    without text its title.
+    of that. The topic of *About HTTPS* or *Storage Overview* is a further heading of the page, and so are its keywords.
+    All other chunks have no names, nor has a page without text its title.
 
     Args:
         chunks: the chunks in the order of the site.
@@ -254,16 +254,21 @@ def literal_names(
         if chunk.page != place[0]:
             questions, keywords = added(chunk.page)
             titles = (*(() if chunk.is_whole_page else (title,)), *questions)
+            if not chunk.is_whole_page and (topic := _TOPIC.fullmatch(title)):
+                headings = (*headings, topic[1] or topic[2])
             headings = (*headings, *keywords)
         place = chunk.page, chunk.section
         yield titles, headings
 
 
 def _dotted_names(scope: Sequence[str], heading: str) -> list[str]:
-    """Returns the ends of an object's dotted path; none below another heading, such as that of a parameter."""
+    """Returns the ends of an object's dotted path; none below another heading, such as that of a parameter.
+
+    The last name alone is one of them only if the heading has more of the path, as mkdocstrings writes it by default.
+    """
     if not scope or not re.search(rf"(?<!\w){re.escape(scope[-1])}(?!\w)", heading):
         return []
-    return [".".join(scope), *_ends(scope, 2)]
+    return [".".join(scope), *_ends(scope, 1 if f".{scope[-1]}" in heading else 2)]
 
 
 def _ends(scope: Sequence[str], least: int) -> list[str]:
@@ -273,6 +278,15 @@ def _ends(scope: Sequence[str], least: int) -> list[str]:
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Za-z_]\w{2,}")
 """A title that is a dotted name, `narwhals.Expr`, as handwritten pages of an API reference have it."""
+
+
+_TOPIC = re.compile(
+    r"(?:(?:an? |the )?(?:introduction|intro|overview|guide) (?:to|of)|introducing|get(?:ting)? started with|about"
+    r"|using|working with|understanding|what (?:is|are)) (?:an? |the )?([^?]+)\??"
+    r"|(.+?):? (?:overview|introduction|basics)",
+    re.IGNORECASE,
+)
+"""A title that introduces a topic. Another page that has the topic as a heading, far below its title, came first."""
 
 
 def _generic_headings(chunks: Iterable[NamedChunk], name_of: Callable[[str], str]) -> Set[str]:

@@ -72,6 +72,17 @@ def test_a_documented_object_is_named_by_the_ends_of_its_dotted_path():
     ]
 
 
+def test_an_object_whose_heading_is_its_dotted_path_is_also_named_by_its_last_name():
+    chunks = [
+        NamedChunk(0, 0, ("Solvers", "diffrax.Dopri5"), ("diffrax", "Dopri5")),
+        NamedChunk(0, 1, ("Solvers", "diffrax.Dopri5", "order"), ("diffrax", "Dopri5", "order")),
+    ]
+    assert [headings for _, headings in names_of(*chunks)] == [
+        ("diffrax.Dopri5", "diffrax.Dopri5", "Dopri5"),
+        ("order", "diffrax.Dopri5.order", "Dopri5.order"),
+    ]
+
+
 def test_a_page_with_a_dotted_title_is_named_by_its_ends():
     titles = ("narwhals.Expr", "narwhals.Expr.list", "v2.0", "Node.js", "See a.b and c.def")
     chunks = [NamedChunk(number, number, (title,)) for number, title in enumerate(titles)]
@@ -82,6 +93,25 @@ def test_a_page_with_a_dotted_title_is_named_by_its_ends():
         ("Node.js",),
         ("See a.b and c.def",),
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "topic"),
+    [
+        ("Introduction to Dynamic Programming", "Dynamic Programming"),
+        ("About HTTPS", "HTTPS"),
+        ("What is a Package?", "Package"),
+        ("Getting started with volumes", "volumes"),
+        ("Block Storage Overview", "Block Storage"),
+        ("Overview", None),
+        ("Users", None),
+        ("Using", None),
+    ],
+)
+def test_a_title_that_introduces_a_topic_is_also_named_by_it(title, topic):
+    ((titles, headings),) = names_of(NamedChunk(0, 0, (title,)))
+    assert titles == (title,)
+    assert headings == (title, *([topic] if topic else []))
 
 
 def test_a_page_of_a_heading_alone_has_no_name():
