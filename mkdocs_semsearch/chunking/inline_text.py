@@ -103,7 +103,7 @@ _UNTOLD = r"(?:alt text|image|img|photo|picture|screen ?shot|thumbnail|untitled)
 _SAYS_NOTHING = re.compile(
     rf"[\w() .-]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)|{_UNTOLD}?[\s\d_.:()#-]*(?:at[\s\d_.:-]+)?", re.IGNORECASE
 )
-_EMBLEM = re.compile(r"(?:.*[\W_])?(?:badge|icon|logo)s?", re.IGNORECASE | re.DOTALL)
+_EMBLEM = re.compile(r"(?:.*[\W_])?(?:badge|banner|icon|logo)s?", re.IGNORECASE | re.DOTALL)
 
 
 def replacement_text(node: LexborNode, tag: str, attributes: dict[str, str | None]) -> str | None:

@@ -38,6 +38,7 @@ def text_of(html: str) -> str:
         ('<p><img alt="Acme Logo" src="a.svg"> <b>Acme</b> is a tool.</p>', "Acme is a tool."),
         ('<p><a href="https://acme.org"><img alt="release-badge" src="a.svg"></a></p><p>x</p>', "x"),
         ('<table><tr><td><img alt="Acme logo"></td><td><img alt="Acme"></td></tr></table>', "|  | Acme |"),
+        ('<table><tr><td><img alt="Setup-Banner"></td><td><img alt="Acme"></td></tr></table>', "|  | Acme |"),
         ('<p>Click <img alt="the gear icon" src="a.svg"> to open it.</p>', "Click the gear icon to open it."),
         (
             '<p><img alt=":material-check:" class="twemoji"> <img alt="✅" class="emojione"> '
