@@ -29,6 +29,10 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _SCRIPTS_MEET = re.compile(f"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_<(`])|(?<=[A-Za-z0-9_>)`])(?=[{_UNSPACED}])")
 _OTHER_WIDTH = re.compile("[\uff01-\uff9f]+")  # full-width Latin letters, half-width kana
+_IN_PAIRS = re.compile(f"[{_UNSPACED}\uff01-\uff9f]+")
+
+COMBINING_MARKS = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
+"""Accents, vowel signs and their like, which belong to a word but do not match `\\w`: words of Hindi have many."""
 
 _MARKS = re.compile(
     "([\u0391-\u03a9\u03b1-\u03c9])[\u0300-\u036f]+|([\u0415\u0435])\u0308"  # Greek, and the Cyrillic ё
@@ -141,6 +145,19 @@ def _bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
 
 
+def term_places(word: str) -> Iterator[tuple[int, int]]:
+    """Yields the character ranges of the terms of a word: overlapping pairs in scripts without spaces, else words."""
+    begin = 0
+    for run in _IN_PAIRS.finditer(word):
+        start, end = run.span()
+        if begin < start:
+            yield begin, start
+        yield from ((place, min(place + 2, end)) for place in range(start, max(start + 1, end - 1)))
+        begin = end
+    if begin < len(word):
+        yield begin, len(word)
+
+
 def spaced(text: str) -> str:
     """Returns a text with spaces between Latin words and scripts without spaces: two words in `fit_generatorの引数`."""
     return text if text.isascii() else _SCRIPTS_MEET.sub(" ", text)
@@ -240,7 +257,7 @@ def _bounded(name: str, *, unfinished: bool) -> str:
 
 def in_word(character: str) -> bool:
     """Returns whether a character can be part of a word."""
-    return character.isalnum() or character == "_"
+    return character.isalnum() or character == "_" or (character > "\u02ff" and character in COMBINING_MARKS)
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:

@@ -9,10 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_pattern, in_word, joined_pattern, prepare
+from mkdocs_semsearch.lexical.analyzers import (
+    COMBINING_MARKS,
+    identifier_forms,
+    identifier_pattern,
+    in_word,
+    joined_pattern,
+    term_places,
+)
 from mkdocs_semsearch.lexical.question import Question
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(rf"[\w{COMBINING_MARKS}]+")
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
 """Of ASCII, what `_WORD` does not match, as spaces: splitting there takes half the time."""
 _SHORTEST_BEGINNING = 3  # shorter prefixes would highlight too many words
@@ -183,11 +190,8 @@ class Matcher:
 
     def _matching_parts(self, word: str) -> list[Found]:
         """Returns the matching parts of a word, overlapping ones joined; the whole word in scripts with spaces."""
-        if word.isascii() or prepare(word) == word:
-            stems = self.stems_in(word)
-            return [(0, len(word), stems)] if stems else []
         parts: list[Found] = []
-        for begin, end in _pieces(word):
+        for begin, end in term_places(word):
             stems = self.stems_in(word[begin:end])
             if stems and parts and begin < parts[-1][1]:
                 first, _, others = parts.pop()
@@ -233,19 +237,7 @@ def _places(text: str, word: str) -> list[int]:
     while start >= 0:
         end = start + length
         before, after = text[start - 1 : start], text[end : end + 1]
-        if not (before.isalnum() or after.isalnum() or "_" in (before, after)):
+        if not (in_word(before) or in_word(after)):
             places.append(start)
         start = text.find(word, end)
     return places
-
-
-def _pieces(word: str) -> Iterator[tuple[int, int]]:
-    """Yields the character ranges of the terms of a word: overlapping pairs in scripts without spaces, else words."""
-    begin = 0
-    for unspaced, run in itertools.groupby(word, lambda character: prepare(character) != character):
-        end = begin + len(list(run))
-        if unspaced and end - begin > 1:
-            yield from ((place, place + 2) for place in range(begin, end - 1))
-        else:
-            yield begin, end
-        begin = end

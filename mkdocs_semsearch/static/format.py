@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.analyzers import MAX_IDENTIFIER_LENGTH, prepare
+from mkdocs_semsearch.lexical.analyzers import COMBINING_MARKS, MAX_IDENTIFIER_LENGTH, prepare
 from mkdocs_semsearch.lexical.question import joined_words
 
 _BASE_WITH_MARKS = re.compile("([a-z])[\u0300-\u036f]+")
@@ -79,9 +79,7 @@ def in_key_order(keys: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _words() -> re.Pattern[str]:
-    # Python's \w does not match combining marks, so it would split words of Hindi and other languages.
-    marks = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
-    return re.compile(f"(?:[^\\W_]|[{marks}])+")
+    return re.compile(f"(?:[^\\W_]|[{COMBINING_MARKS}])+")
 
 
 @functools.lru_cache(maxsize=100_000)

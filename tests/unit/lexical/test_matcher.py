@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from mkdocs_semsearch.lexical.analyzers import Analysis, prepare
 from mkdocs_semsearch.lexical.matcher import DistinctWords, Matcher, WordStems, whole_identifiers
 from mkdocs_semsearch.lexical.question import read_question
 
@@ -100,3 +101,29 @@ def test_a_text_is_learned_again_by_other_word_stems_and_after_the_memory_was_cl
         assert words.with_any({"key"}, text) == {"keys"}
         assert others.with_any({"RINGS"}, text) == {"rings"}
         words.with_any(set(), DistinctWords.of("more words than it keeps"))
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "marked"),
+    [
+        ("развертывание", "Развёртывание кластера", ["Развёртывание"]),
+        ("αναζητηση", "Η αναζήτηση κειμένου", ["αναζήτηση"]),
+        ("کلید", "فایل‌های کلید", ["کلید"]),
+        ("اداة", "إعداد أداة جديدة", ["أداة"]),
+        ("הסיסמה", "הסִיסְמָה שלי", ["הסִיסְמָה"]),
+        ("istanbul", "İstanbul şehri", ["İstanbul"]),
+        ("café", "Un cafe\u0301 ici", ["cafe\u0301"]),
+        ("खोज", "हिन्दी में खोज करें", ["खोज"]),
+        ("हिन्दी", "हिन्दी में खोज करें", ["हिन्दी"]),
+        ("ช่องว่าง", "ภาษาไทยไม่มีช่องว่าง", ["ช่องว่าง"]),
+        ("検索", "日本語の検索は難しい", ["検索"]),
+    ],
+)
+def test_a_word_is_marked_whole_in_every_script(query, text, marked):
+    analysis = Analysis((None,))
+
+    def stems_of(word):
+        return analysis.terms("text", prepare(word))
+
+    matcher = Matcher(frozenset(stems_of(query)), None, WordStems(stems_of))
+    assert [text[start:end] for start, end, _ in matcher.found_in(text, DistinctWords.of(text))] == marked

@@ -3,7 +3,7 @@
 import { isAscii, prepare } from "./text.js";
 
 const MAX_CHARACTERS = 320;
-const WORD = /[\p{L}\p{N}_]+/gu;
+const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
 export const COLON_AT_END = /[:：](?:\n[`~]{3,})?$/; // of a text, or of the code at its end
 const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
