@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, identifier_parts, prepare, raw_words
+from mkdocs_semsearch.lexical.extra_words import links_of
 from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
@@ -64,6 +65,8 @@ def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
         joined, terms = question.joined.get(word), words.terms(word)
         for term in filter(None, dict.fromkeys((*terms, joined))):
             yield Clause("word", (term,))
+        for part in question.divided.get(word, ()):
+            yield Clause("word", (part,))
         for correction in question.corrections.get(word, ()):
             yield Clause("word", (correction,), CORRECTION_WEIGHT)
         for form in filter(None, dict.fromkeys((*identifier_forms(word)[:MOST_FORMS], joined))):
@@ -99,7 +102,11 @@ def heading_terms(question: Question, words: QueryWords) -> Sequence[Sequence[st
     return [
         others
         for word in telling
-        for others in ([question.corrections[word]] if word in question.corrections else zip(words.terms(word)))
+        for others in (
+            [question.corrections[word]]
+            if word in question.corrections
+            else zip(question.divided.get(word) or words.terms(word))
+        )
     ]
 
 
@@ -111,9 +118,9 @@ def telling_terms(
     alone = [(term, word) for term, word in pairs if matches_alone(term, word)]
     telling = [term for term, _ in alone if is_telling(term)]
     telling = telling or [term for term, word in alone if word in question.telling]
-    corrected = [correction for correct in question.corrections.values() for correction in correct]
+    read = itertools.chain(question.divided.values(), question.corrections.values())
     last = [term for term, word in pairs if word == question.words[-1] and matches_alone(term, word)]
-    return telling + corrected, last[-1] if last else None
+    return [*telling, *itertools.chain(*read)], last[-1] if last else None
 
 
 def _neighbours(terms: Iterable[tuple[str, bool]], least: int) -> Iterator[tuple[str, str]]:
@@ -135,6 +142,7 @@ class Clauses:
         self._terms = terms
         self._analysis = analysis = Analysis.of(settings)
         self._common = frozenset(settings.get("common", ()))
+        self._links = links_of(analysis.stop_words)
         self._has_code_pairs = bool(settings.get("code_pairs"))
         self._terms_of = functools.lru_cache(_REMEMBERED)(lambda field, text: analysis.terms(field, prepare(text)))
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
@@ -186,6 +194,11 @@ class Clauses:
     def chunks(self) -> int:
         """Number of chunks."""
         return self._terms.num_docs
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The letters that may link two parts of a compound, see `links_of`."""
+        return self._links
 
     def terms(self, text: str) -> list[str]:
         """Returns the words of a text, see `QueryWords.terms`."""

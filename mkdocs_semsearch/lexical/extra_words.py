@@ -42,6 +42,15 @@ def joins_words(stemmer: str | None) -> bool:
     return _links(stemmer) is not None
 
 
+def links_of(stemmers: str | None) -> tuple[str, ...]:
+    """Returns the letters that may link two parts in any language of a site; empty if none of them joins words.
+
+    Args:
+        stemmers: names of stemmers, separated by spaces.
+    """
+    return tuple(dict.fromkeys(link for name in (stemmers or "").split() for link in _LINKS.get(name, ())))
+
+
 def _links(stemmer: str | None) -> tuple[str, ...] | None:
     return next((_LINKS[name] for name in (stemmer or "").split() if name in _LINKS), None)
 
@@ -86,13 +95,13 @@ def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
 
     def divide(word: str, most: int) -> tuple[str, ...]:
         """Returns the stems of the parts of a word that is followed by another part; tries long first parts first."""
-        for rest in _unlinked(word, links):
+        for rest in unlinked(word, links):
             # The part may occur on the site in another form only: Swedish "användar" for "användare".
             whole = stem_of.get(rest) or stem(rest)
             if whole in forms:
                 return (whole,)
         for place in range(len(word) - LEAST_LETTERS, LEAST_LETTERS - 1, -1) if most > 1 else ():
-            last = next((stem_of[rest] for rest in _unlinked(word[place:], links) if rest in stem_of), None)
+            last = next((stem_of[rest] for rest in unlinked(word[place:], links) if rest in stem_of), None)
             if last is not None and (first := divide(word[:place], most - 1)):
                 return (*first, last)
         return ()
@@ -110,7 +119,7 @@ def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
     return compounds
 
 
-def _unlinked(word: str, links: Iterable[str]) -> Iterator[str]:
+def unlinked(word: str, links: Iterable[str]) -> Iterator[str]:
     """Yields a part of a word, and then the part without the letters that link it to the next one."""
     for link in links:
         if word.endswith(link) and len(word) - len(link) >= LEAST_LETTERS:

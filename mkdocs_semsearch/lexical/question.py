@@ -36,7 +36,8 @@ class Question:
         embedded: the text that is embedded: `text` without the words that occur on most pages.
         joined: words that the index has only with their parts joined otherwise, each with its `joined_name`:
             `groupby` for `group_by`, `time-out` for `timeout`.
-        corrections: words that are not in the index, each with its possible corrections, best first.
+        divided: compounds that are not in the index, each with its parts, which are.
+        corrections: other words that are not in the index, each with its possible corrections, best first.
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
         weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.
         known: share of `weight` that comes from words in the index.
@@ -50,6 +51,7 @@ class Question:
     telling: tuple[str, ...] = ()
     embedded: str = ""
     joined: Mapping[str, str] = field(default_factory=dict)
+    divided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     corrections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing_phrases: tuple[str, ...] = ()
     weight: float = 0.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, is_code, joined_name
+from mkdocs_semsearch.lexical.divided import divided
 from mkdocs_semsearch.lexical.question import Question, spoken_words
 from mkdocs_semsearch.lexical.terms import inverse_frequency
 
@@ -21,7 +22,7 @@ MOST_FORMS = 2
 """Number of forms of an identifier that are looked up."""
 
 MAX_CORRECTED = 8
-"""Greatest number of corrected words in a query, because each takes time; chosen, not measured."""
+"""Greatest number of divided or corrected words in a query, because each takes time; chosen, not measured."""
 
 
 class QueryWords(Protocol):
@@ -30,6 +31,11 @@ class QueryWords(Protocol):
     @property
     def chunks(self) -> int:
         """Number of chunks."""
+        ...
+
+    @property
+    def links(self) -> Sequence[str]:
+        """The letters that may link two parts of a compound, see `links_of`."""
         ...
 
     def terms(self, text: str) -> Sequence[str]:
@@ -99,9 +105,13 @@ def read_words(
     """
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
     joined = dict(_joined(telling, words))
-    corrections = _corrections(telling, words, question.words[-1], joined) if telling and correct else {}
+    unknown = dict(itertools.islice(_unknown(telling, words, joined), MAX_CORRECTED))
+    parts = {word: divided(term, _is_part(words), words.links) for word, term in unknown.items()}
+    compounds = {word: found for word, found in parts.items() if found}
+    typos = {word: term for word, term in unknown.items() if word not in compounds}
+    corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
     embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
-    read = replace(question, telling=telling, joined=joined, corrections=corrections, embedded=embedded)
+    read = replace(question, telling=telling, joined=joined, divided=compounds, corrections=corrections, embedded=embedded)
     return _weighed(read, words)
 
 
@@ -136,24 +146,34 @@ def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, st
             yield word, joined
 
 
-def _corrections(
-    telling: Sequence[str], words: QueryWords, last: str, joined: Container[str]
-) -> dict[str, tuple[str, ...]]:
-    """Returns the corrections of unknown words; only of the first `MAX_CORRECTED`, because each takes time.
+def _unknown(telling: Iterable[str], words: QueryWords, joined: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yields the single words that the index has in no form, each with its term.
 
     Args:
         telling: words of the question.
         words: the words of the index.
-        last: the last word of the question, which the reader may still be typing.
-        joined: words that are no typos, because the index has their parts joined.
+        joined: words that are not unknown, because the index has their parts joined.
     """
-    single = ((word, words.terms(word)) for word in dict.fromkeys(telling) if words.tells(word))
-    unknown = ((word, terms[0]) for word, terms in single if len(terms) == 1 and not words.knows(terms[0]))
-    corrections = {
-        word: tuple(words.corrections(term, finished=word != last))
-        for word, term in itertools.islice(unknown, MAX_CORRECTED)
-        if word not in joined
-    }
+    for word in dict.fromkeys(telling):
+        terms = words.terms(word) if word not in joined and words.tells(word) else ()
+        if len(terms) == 1 and not words.knows(terms[0]):
+            yield word, terms[0]
+
+
+def _is_part(words: QueryWords) -> Callable[[str], bool]:
+    """Returns a function that says whether a word can be a part of a compound."""
+    return lambda part: words.tells(part) and words.knows(part)
+
+
+def _corrections(unknown: Mapping[str, str], words: QueryWords, last: str) -> dict[str, tuple[str, ...]]:
+    """Returns the corrections of unknown words.
+
+    Args:
+        unknown: the words, each with its term.
+        words: the words of the index.
+        last: the last word of the question, which the reader may still be typing.
+    """
+    corrections = {word: tuple(words.corrections(term, finished=word != last)) for word, term in unknown.items()}
     return {word: others for word, others in corrections.items() if others}
 
 
@@ -184,7 +204,7 @@ def _weighed(question: Question, words: QueryWords) -> Question:
             name = question.joined[word]
             counts.append(max(words.chunks_with_identifier(name), words.chunks_with(name)))
             continue
-        terms = words.terms(question.corrections.get(word, (word,))[0])
+        terms = question.divided.get(word) or words.terms(question.corrections.get(word, (word,))[0])
         for term in terms:
             count = words.chunks_with(term)
             if not count and word in unfinished and len(terms) == 1 and len(term) >= SHORTEST_BEGINNING:

@@ -28,7 +28,14 @@ from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError, reason
 from mkdocs_semsearch.lexical.analyzers import Analysis, exact_text, lexical_texts, plain_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
-from mkdocs_semsearch.lexical.extra_words import NO_COMPOUNDS, AddedWords, Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.extra_words import (
+    NO_COMPOUNDS,
+    AddedWords,
+    Compounds,
+    ReaderWords,
+    joins_words,
+    links_of,
+)
 from mkdocs_semsearch.lexical.languages import joined_stems, listed_stop_words, page_stemmers, stems_with, telling_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
@@ -326,6 +333,7 @@ def _write_words(
         "unit": WEIGHT_UNIT * CLAUSE_UNIT,
         "suffixes": suffix_rules(postings.stems),
         "stop": _stop_words(postings, stop_words),
+        "links": list(links_of(stop_words)),
         "common": manifest.lexical.get("common", []),
     }
 

@@ -222,6 +222,7 @@ class StaticLexical:
         self._unit: int = bundle.pointer["lexical"]["unit"]
         self._stop_words = frozenset(bundle.pointer["lexical"].get("stop", ()))
         self._common = frozenset(bundle.pointer["lexical"].get("common", ()))
+        self._links: tuple[str, ...] = tuple(bundle.pointer["lexical"].get("links", ()))
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows, see `LexicalIndex.search`."""
@@ -289,6 +290,11 @@ class StaticLexical:
     def chunks(self) -> int:
         """Number of chunks."""
         return self._chunks
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The letters that may link two parts of a compound, see `links_of`."""
+        return self._links
 
     def terms(self, text: str) -> list[str]:
         """Returns the words of a text, see `QueryWords.terms`."""

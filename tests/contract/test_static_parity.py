@@ -647,3 +647,15 @@ def test_the_other_english_is_corrected_alike(tmp_path):
     write_bundle(tmp_path / "index", tmp_path / "semsearch", None)
     with StaticEngine(tmp_path) as engine:
         assert engine.search("behaviour of the licence")["corrected"] == {"behaviour": "behavior", "licence": "license"}
+
+
+def test_compounds_of_a_question_are_divided_alike(tmp_path):
+    texts = ("Voraussetzungen des Systems", "Der Pool einer Verbindung", "Zwei Faktoren", "Nichts davon")
+    pages = [made_page(f"{number}.md", text, language="de") for number, text in enumerate(texts)]
+    built(tmp_path / "index", pages, language="de")
+    write_bundle(tmp_path / "index", tmp_path / "site" / "semsearch", None)
+    full = open_static_searcher(tmp_path / "site" / "semsearch")
+    with StaticEngine(tmp_path / "site") as engine:
+        for question in ("Systemvoraussetzungen", "verbindungspool", "Systempool", "Systemrad", "Zweifaktorsystem"):
+            assert engine.search(question) == reference(full, SearchQuery(question)), question
+            assert bool(engine.search(question)["results"]) == (question != "Systemrad")

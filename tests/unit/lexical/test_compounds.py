@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.lexical.analyzers import plain_words
-from mkdocs_semsearch.lexical.extra_words import Compounds, joins_words
+from mkdocs_semsearch.lexical.divided import divided
+from mkdocs_semsearch.lexical.extra_words import Compounds, joins_words, links_of
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
@@ -70,3 +71,36 @@ def test_word_that_is_new_on_a_page_divides_the_words_of_others_as_in_a_new_buil
         found = scores(tmp_path / "edited", "Verbindung")
         assert found == scores(tmp_path / f"new{number}", "Verbindung")
         assert ("pool.md" in dict(found)) == (text == "Jede Verbindung")
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("systemvoraussetzungen", ("system", "voraussetzungen")),
+        ("verbindungspool", ("verbindung", "pool")),
+        ("zweifaktorauthentifizierung", ("zwei", "faktor", "authentifizierung")),
+        ("systemverzeichnis", ()),  # the site has no "Verzeichnis"
+        ("systemrad", ()),  # parts of three letters
+        ("systeme", ()),
+        ("system2pool", ()),
+    ],
+)
+def test_a_compound_of_a_question_is_divided_into_words_of_the_site(word, parts):
+    known = {"system", "voraussetzungen", "verbindung", "pool", "zwei", "faktor", "authentifizierung", "rad"}
+    assert divided(word, known.__contains__, links_of("german")) == parts
+    assert divided(word, known.__contains__, links_of("english")) == ()
+
+
+def test_a_compound_that_only_the_question_has_finds_its_parts(tmp_path):
+    texts = {
+        "need.md": "Voraussetzungen des Systems: zwei Kerne.",
+        "other.md": "Der Pool ist ein Bad.",
+        "more.md": "Nichts weiter davon.",
+    }
+    built(tmp_path / "index", [made_page(path, text, language="de") for path, text in texts.items()], language="de")
+    assert [path for path, _ in scores(tmp_path / "index", "Systemvoraussetzungen")] == ["need.md"]
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
+        found = searcher.search("Systemvoraussetzungen", mode="lexical")
+    assert found.corrected == {}
+    section = found.results[0].section
+    assert [section.excerpt[start:end] for start, end in section.highlights] == ["Voraussetzungen", "Systems"]

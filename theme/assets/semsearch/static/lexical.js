@@ -1,5 +1,6 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
+import { divided } from "./divided.js";
 import { rounded } from "./ranking.js";
 import {
   identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, termsOf, wholeIdentifiers,
@@ -26,6 +27,7 @@ export class Lexical {
     this.headings = weights.headings;
     this.stop = new Set(lexical.stop);
     this.common = new Set(lexical.common);
+    this.links = lexical.links ?? [];
   }
 
   /** Leaves out the words that do not distinguish pages of this site. Needs no file. */
@@ -49,7 +51,7 @@ export class Lexical {
     const words = [...new Set(given)].map((word) => {
       const terms = termsOf(word);
       const parts = identifierParts(word).flatMap(termsOf);
-      return { word, terms, parts, forms: identifierForms(word), corrections: [] };
+      return { word, terms, parts, forms: identifierForms(word), corrections: [], divided: [] };
     });
     const terms = words.flatMap((word) => [...word.terms, ...word.parts]);
     await this.words.load(terms, words.map(({ forms }) => forms.slice(0, MAX_FORMS)).flat());
@@ -73,14 +75,16 @@ export class Lexical {
     const isUnknown = ({ word, terms: [term, second] }) =>
       term && second === undefined && this.#tells(word) && !this.words.find(term);
     const single = words.filter(isUnknown);
-    const correcting = single.slice(0, correct ? MAX_CORRECTED : 0).map(async (item) => {
-      item.corrections = await this.words.corrections(item.terms[0], item.word !== last);
+    const reading = single.slice(0, MAX_CORRECTED).map(async (item) => {
+      item.divided = await divided(item.terms[0], (parts) => this.#knownParts(parts), this.links);
+      if (correct && !item.divided.length)
+        item.corrections = await this.words.corrections(item.terms[0], item.word !== last);
     });
     const [term] = termsOf(last);
     const known = exact || (term && this.words.find(term)?.chunks);
     const completing = begun || (known ? [] : this.#completions(last));
-    const [completions] = await Promise.all([completing, joining, ...correcting]);
-    for (const item of words) if (item.joined) item.corrections = [];
+    const [completions] = await Promise.all([completing, joining, ...reading]);
+    for (const item of words) if (item.joined) item.corrections = item.divided = [];
     const corrected = words.filter(({ corrections }) => corrections.length);
     await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
     const typed = question.words;
@@ -89,6 +93,12 @@ export class Lexical {
     const lastTerm = ends.filter((end) => matchesAlone(end, unfinished)).at(-1);
     const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, typed });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
+  }
+
+  /** Returns those of some words that the site has and that are no stop words. */
+  async #knownParts(parts) {
+    await this.words.load(parts);
+    return new Set(parts.filter((part) => this.#tells(part) && this.words.find(part)));
   }
 
   /** Finds the words that the site has only joined otherwise: `groupby` for `group_by`, `time-out` for `timeout`. */
@@ -137,8 +147,9 @@ class Asked {
    */
   weigh() {
     let [weight, known] = [0, 0];
-    for (const { word, corrections, joined } of this.words) {
-      for (const term of joined ? [joined] : termsOf(corrections[0] ?? word)) {
+    for (const { word, corrections, joined, divided } of this.words) {
+      const read = divided.length ? divided : termsOf(corrections[0] ?? word);
+      for (const term of joined ? [joined] : read) {
         const unfinished = word === this.unfinished && [...term].length > 1 && this.completions[0];
         const chunks = joined
           ? Math.max(this.known.identifier(joined)?.postings.rows.length ?? 0, this.#chunksWith(joined))
@@ -179,13 +190,15 @@ class Asked {
     if (this.words.length < least || this.words.length > most) return null;
     const counts = new Uint8Array(this.rows);
     let wanted = 0;
-    for (const { terms, corrections } of this.words)
-      for (const others of corrections.length ? [corrections] : terms.map((term) => [term])) {
+    for (const { terms, corrections, divided } of this.words) {
+      const read = divided.length ? divided : terms;
+      for (const others of corrections.length ? [corrections] : read.map((term) => [term])) {
         for (const { rows, impacts } of others.map((term) => this.known.find(term)?.postings).filter(Boolean))
           for (let at = 0; at < rows.length; at++)
             if (impacts[at] & IN_HEADING && counts[rows[at]] === wanted) counts[rows[at]] += 1;
         wanted += 1;
       }
+    }
     const mask = counts.map((count) => +(count === wanted));
     return wanted && mask.includes(1) ? mask : null;
   }
@@ -194,8 +207,9 @@ class Asked {
     const tenths = (weight) => rounded(UNIT * weight, 0);
     const { correction, identifier, part, completion } = this.clauses;
     const find = (term, factor) => [this.known.find(term), factor];
-    for (const { terms, corrections, forms, parts, joined } of this.words) {
+    for (const { terms, corrections, divided, forms, parts, joined } of this.words) {
       for (const term of new Set([...terms, joined].filter(Boolean))) yield find(term, UNIT);
+      for (const term of divided) yield find(term, UNIT);
       for (const term of corrections) yield find(term, tenths(correction));
       const names = new Set([...forms.slice(0, MAX_FORMS), joined].filter(Boolean));
       for (const form of names) yield [this.known.identifier(form), tenths(identifier)];
@@ -248,7 +262,7 @@ class Asked {
     const told = alone.filter(([term]) => this.known.find(term)?.telling ?? true);
     const others = alone.filter(([, word]) => this.words.some((item) => item.word === word));
     const telling = (told.length ? told : others).map(([term]) => term);
-    const found = [...telling, ...this.words.flatMap(({ corrections }) => corrections)].map((term) =>
+    const found = [...telling, ...this.words.flatMap(({ corrections, divided }) => [...divided, ...corrections])].map((term) =>
       this.known.find(term),
     );
     const stems = new Map();
