@@ -97,6 +97,11 @@ def read_question(text: str) -> Question:
 
 
 _SHORTENED = re.compile(r"(.*\w)['’ʼ](?:s|m|d|re|ve|ll)", re.IGNORECASE)
+_ELIDED = re.compile(
+    r"(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu|un|gl|quest|quell|(?:a|da|de|ne|su)ll)['’ʼ](?=\w{3})", re.IGNORECASE
+)
+"""An article or the like without its vowel, before a word in French, Italian or Catalan: *l'application*."""
+
 _NEGATED = re.compile(r"([^\W\d_]+n)['’ʼ](t)", re.IGNORECASE)
 
 _ASKING = re.compile(
@@ -110,14 +115,17 @@ where words are not separated."""
 
 
 def spoken_words(text: str) -> Iterator[str]:
-    """Yields the words of a question: `raw_words` without `'s` and its like; `don't` becomes `dont`, a stop word.
+    """Yields the words of a question: `raw_words` without `'s` and its like, and without `l'` and its like.
 
-    In Chinese, Japanese and Korean, phrases that only mark a question are left out, unless it has nothing else.
+    `don't` becomes `dont`, a stop word. In Chinese, Japanese and Korean, phrases that only mark a question are left
+    out, unless it has nothing else.
     """
     asked = text if text.isascii() else _ASKING.sub(" ", text)
     for word in raw_words(asked if any(map(str.isalnum, asked)) else text):
         negated, shortened = _NEGATED.fullmatch(word), _SHORTENED.fullmatch(word)
-        yield "".join(negated.groups()) if negated else shortened[1] if shortened else word
+        bare = shortened[1] if shortened else word
+        elided = _ELIDED.match(bare)
+        yield "".join(negated.groups()) if negated else bare[elided.end() :] if elided else bare
 
 
 def _inside(match: re.Match[str]) -> str:

@@ -42,7 +42,8 @@ from tests.made_index import made_page, opened
         ("日本語", "日本語", ("日本語",), ()),
         ("why don't or Won’t it", None, ("why", "dont", "or", "Wont", "it"), ()),
         ("uv.lock's path, I'm we’ve x'll'", None, ("uv.lock", "path", "I", "we", "x"), ()),
-        ("l'application d'Ankara'da s'il", None, ("l'application", "d'Ankara'da", "s'il"), ()),
+        ("l'application d’Ankara'da s'il", None, ("application", "Ankara'da", "s'il"), ()),
+        ("Qu'importe dell'utente O'Reilly", None, ("importe", "utente", "O'Reilly"), ()),
     ],
 )
 def test_a_query_is_read_as_text_words_and_phrases(typed, text, words, phrases):

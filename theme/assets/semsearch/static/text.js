@@ -137,11 +137,16 @@ function rawWords(text) {
   return bare.filter(Boolean).map((word) => (word.endsWith("(") ? `${word})` : word));
 }
 
-/** Removes the shortened verb at the end of a word; `don't` becomes `dont`, a stop word. */
+// An article or the like without its vowel, before a word in French, Italian or Catalan.
+const ELIDED =
+  /^(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu|un|gl|quest|quell|(?:a|da|de|ne|su)ll)['’ʼ](?=[\p{L}\p{N}_]{3})/iu;
+
+/** Removes the shortened verb at the end of a word, and an elided article before it; `don't` becomes `dont`, a stop word. */
 const spoken = (word) =>
   word
     .replace(/^([\p{L}\p{Nl}\p{No}]+n)['’ʼ](t)$/iu, "$1$2")
-    .replace(/([\p{L}\p{N}_])['’ʼ](?:s|m|d|re|ve|ll)$/iu, "$1");
+    .replace(/([\p{L}\p{N}_])['’ʼ](?:s|m|d|re|ve|ll)$/iu, "$1")
+    .replace(ELIDED, "");
 
 /** Returns the forms under which an identifier is indexed as a whole; none for a plain word. */
 export function identifierForms(word) {
