@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -183,15 +184,24 @@ def telling_lines(text: str) -> str:
 
 
 _NOT_WORDS = re.compile(r"[\W_]+")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 _NOT_BETWEEN_DIGITS = re.compile(r"(?<!\d) | (?!\d)")
 
 
 def literal_name(text: str) -> str:
     """Returns the letters and digits of a text, case-folded, so that `site_url` and `SiteURL` equal `Site URL`.
 
-    Only numbers stay apart, so that `1.12` is not `11.2`.
+    Accents do not count, because readers leave them out: `deploiement` equals `Déploiement`. Only numbers stay apart,
+    so that `1.12` is not `11.2`.
     """
-    return joined_words(_NOT_WORDS.sub(" ", text.casefold()))
+    return joined_words(_NOT_WORDS.sub(" ", without_accents(text).casefold()))
+
+
+def without_accents(text: str) -> str:
+    """Returns a text without accents, and with letters and digits in their usual width."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
 
 
 def joined_words(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mkdocs_semsearch.lexical.extra_words import home_pins
-from mkdocs_semsearch.lexical.question import NamedChunk, literal_names, read_question
+from mkdocs_semsearch.lexical.question import NamedChunk, literal_name, literal_names, read_question
 from tests.made_index import made_page, opened
 
 
@@ -170,3 +170,11 @@ def test_a_question_for_the_product_finds_the_home_page(tmp_path):
     with opened(tmp_path / "index", pages, site_name="Pixi docs") as searcher:
         for question in ("pixi", "what is Pixi?", "Pixi docs"):
             assert searcher.search(question).results[0].page.path == "index.md", question
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [("deploiement", "Déploiement"), ("a propos", "À propos"), ("развертывание", "Развёртывание"), ("ＨＴＴＰ", "HTTP")],
+)
+def test_a_name_is_the_same_without_accents(typed, title):
+    assert literal_name(typed) == literal_name(title)

@@ -223,7 +223,8 @@ export function identifierParts(word) {
 
 /** Returns a hash of the letters and digits of a title or heading, and those of what may be its plural or singular. */
 export function nameHashes(text) {
-  const folded = text.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
+  const bare = text.normalize("NFKD").replace(/[\u0300-\u036f]+/g, "").normalize("NFC");
+  const folded = bare.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
   const words = folded.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
   const name = words.replace(/(?<!\p{Nd}) | (?!\p{Nd})/gu, ""); // 1.12 is not 11.2
   return name ? [name, ...otherNumbers(name)].map(fnv1a) : [];
