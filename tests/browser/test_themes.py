@@ -286,6 +286,16 @@ def test_a_theme_with_scripts_in_its_head_and_a_trigger_of_an_older_bootstrap(pa
         assert page.locator(".semsearch-button").count() == 0
 
 
+def test_our_own_button_is_in_the_language_of_the_site(page, build_site, serving, tmp_path):
+    site = tmp_path / "copy"
+    shutil.copytree(build_site("material", plugins=[]), site)
+    config = site / "assets/semsearch/config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"language": "he"}), encoding="utf-8")
+    with serving.SiteServer(site) as server:
+        page.goto(server.url)
+        page.locator(".semsearch-button", has_text="חיפוש").wait_for()
+
+
 @pytest.mark.parametrize(("theme", "palette"), [("mkdocs", "dark"), ("material", "slate")])
 def test_dark_mode_follows_the_theme(page, build_site, serving, theme, palette):
     with serving.SiteServer(build_site(theme, palette=palette)) as server:

@@ -3,17 +3,23 @@
  * Material on a page.
  */
 
-/** Adds a button to a theme that has no search box. */
-export function addButton(host, config, key) {
+/** Adds a button to a theme that has no search box, in the language of the dialog. */
+export async function addButton(host, config, key) {
   if (!document.querySelector('link[href*="assets/semsearch/semsearch.css"]')) {
     const href = new URL("semsearch.css", import.meta.url);
     host.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
   }
   const button = Object.assign(document.createElement("button"), { type: "button", className: "semsearch-button" });
   button.dataset.semsearch = "open";
-  button.textContent = config.strings?.search ?? "Search";
+  button.textContent = await label(config);
   if (key) button.append(" ", Object.assign(document.createElement("kbd"), { textContent: key }));
   document.body.append(button);
+}
+
+async function label({ language = document.documentElement.lang, languages, strings }) {
+  const { lang } = document.documentElement;
+  const { loadStrings } = await import("./ui.js");
+  return (await loadStrings(new URL(".", import.meta.url), languages?.includes(lang) ? lang : language, strings))("search");
 }
 
 /** Shows a heading that is inside a closed <details> or an unselected content tab. */
