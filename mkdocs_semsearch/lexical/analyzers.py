@@ -23,7 +23,7 @@ from mkdocs_semsearch.artifact.fields import unmarked
 
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: scripts without spaces, so a run of characters is not one word.
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
@@ -38,7 +38,10 @@ _MARKS = re.compile(
     "([\u0391-\u03a9\u03b1-\u03c9])[\u0300-\u036f]+|([\u0415\u0435])\u0308"  # Greek, and the Cyrillic ё
     "|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"  # Hebrew and Arabic
 )
-_ONE_LETTER = str.maketrans("ٱىةیکςİ", "اي\u0647يكσi")  # lower-cased, `İ` would be two characters
+_ONE_LETTER = str.maketrans(
+    "ٱىةیکςİʼ٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹",
+    "اي\u0647يكσi'01234567890123456789",  # lower-cased, `İ` would be two characters
+)
 
 _WIDE = "？！，。、：；（）「」『』【】《》〈〉"
 _EDGE_START = "\"'`([{,;:!?*“”„‘’‚«»‹›…" + _WIDE
@@ -130,8 +133,9 @@ def prepare(text: str) -> str:
     """Normalises text for the tokenizer: runs of scripts without spaces become overlapping bigrams.
 
     Spelling variants are unified: vowel points of Hebrew and Arabic are removed, all forms of alef become alef, Greek
-    loses its accents, `ё` becomes `е`, a letter with a combining mark becomes one character, and Latin letters and kana
-    get their usual width.
+    loses its accents, `ё` becomes `е`, a letter with a combining mark becomes one character, Arabic and Persian digits
+    become 0 to 9, the apostrophe that is a letter becomes the usual one, and Latin letters and kana get their usual
+    width.
     """
     if text.isascii():
         return text

@@ -8,6 +8,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     identifier_forms,
     identifier_parts,
     is_code,
+    plain_words,
     prepare,
     raw_words,
 )
@@ -261,3 +262,14 @@ def test_text_is_prepared_for_words():
 
 def test_a_call_before_a_comma_is_a_call():
     assert list(raw_words('"app.run()", `go()`.')) == ["app.run()", "go()"]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("نسخه ۱۲", "نسخه 12"), ("الإصدار ٣٫٤", "الإصدار 3٫4"), ("обʼєкт", "об'єкт"), ("обʼєкт", "об’єкт")]
+)
+def test_digits_and_apostrophes_of_other_keyboards_are_the_same(text, same):
+    assert plain_words(text) == plain_words(same)
+
+
+def test_the_repetition_mark_is_part_of_a_japanese_word():
+    assert plain_words("様々な") == ["様々", "々な"]

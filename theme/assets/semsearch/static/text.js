@@ -4,7 +4,7 @@ const LONGEST = 120;
 
 // Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: a run of these is a phrase, not a word.
 const UNSPACED =
-  "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff";
+  "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff";
 const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, "g");
 const SCRIPTS_MEET = new RegExp(`(?<=[${UNSPACED}])(?=[A-Za-z0-9_<(\`])|(?<=[A-Za-z0-9_>)\`])(?=[${UNSPACED}])`, "g");
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
@@ -32,10 +32,11 @@ export const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 
 const isTooLong = (text) => text.length > LONGEST && [...text].length > LONGEST;
 
-/** Turns runs of scripts without spaces into overlapping pairs. Latin letters and kana get their usual width. */
+/** Turns runs of scripts without spaces into overlapping pairs. Letters, kana and digits get their usual form. */
 export function prepare(text) {
   const usual = text.replace(/[\uff01-\uff9f]+/g, (run) => run.normalize("NFKC"));
-  return usual.normalize("NFC").replace(UNSPACED_RUN, (run) => {
+  const plain = usual.replace(/[٠-٩۰-۹]/g, (digit) => digit.charCodeAt(0) & 15).replaceAll("ʼ", "'");
+  return plain.normalize("NFC").replace(UNSPACED_RUN, (run) => {
     const pairs = Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
     return ` ${run.length > 1 ? pairs.join(" ") : run} `;
   });
