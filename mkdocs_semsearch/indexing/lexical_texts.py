@@ -26,7 +26,8 @@ from mkdocs_semsearch.lexical.analyzers import (
     plain_words,
     prepare,
 )
-from mkdocs_semsearch.lexical.extra_words import NO_ADDED_WORDS, AddedWords, Compounds, ReaderWords, joins_words
+from mkdocs_semsearch.lexical.compounds import Compounds, joins_words
+from mkdocs_semsearch.lexical.extra_words import NO_ADDED_WORDS, AddedWords, ReaderWords
 from mkdocs_semsearch.lexical.terms import common_words, page_words, sampled_pages
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.analyzers import Analysis, identifier_forms, identifier_parts, prepare, raw_words
-from mkdocs_semsearch.lexical.extra_words import links_of
+from mkdocs_semsearch.lexical.compounds import links_of
 from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
@@ -72,7 +72,8 @@ def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
         for form in filter(None, dict.fromkeys((*identifier_forms(word)[:MOST_FORMS], joined))):
             yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(words.parts(word)):
-            if part not in terms:
+            # The digit of `2fa` would match nearly every page.
+            if part not in terms and len(part) > 1:
                 yield Clause("part", (part,), PART_WEIGHT)
 
 

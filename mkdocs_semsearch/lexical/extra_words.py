@@ -1,8 +1,6 @@
 """Adds words to chunks that their pages do not contain: keywords, synonyms, pinned questions, and parts of compounds.
 
-They are added to the terms of chunks when the index is written, so that no search engine needs to know about them. A
-compound is split only into words that occur on their own on pages in the same language: the query *Verbindung* then
-matches a page with the word *Datenbankverbindung*.
+They are added to the terms of chunks when the index is written, so that no search engine needs to know about them.
 """
 
 from __future__ import annotations
@@ -14,117 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words
-from mkdocs_semsearch.lexical.languages import stems_with, telling_words
+from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds
 from mkdocs_semsearch.lexical.question import literal_name
-
-_LINKS = {
-    "danish": ("", "s", "e"),
-    "dutch": ("", "s", "e", "en"),
-    "finnish": ("", "n"),
-    "german": ("", "s", "n", "en", "es"),
-    "norwegian": ("", "s", "e"),
-    "swedish": ("", "s"),
-}
-"""Stemmers of languages that write compounds as one word, with the letters that may link two parts."""
-
-LEAST_LETTERS = 4
-"""Least number of letters of a part; chosen, not measured."""
-
-MOST_LETTERS = 60
-"""Greatest length of a word that is split; chosen, not measured."""
-
-MOST_PARTS = 4
-
-
-def joins_words(stemmer: str | None) -> bool:
-    """Returns whether a stemmer belongs to a language whose compounds are split."""
-    return _links(stemmer) is not None
-
-
-def links_of(stemmers: str | None) -> tuple[str, ...]:
-    """Returns the letters that may link two parts in any language of a site; empty if none of them joins words.
-
-    Args:
-        stemmers: names of stemmers, separated by spaces.
-    """
-    return tuple(dict.fromkeys(link for name in (stemmers or "").split() for link in _LINKS.get(name, ())))
-
-
-def _links(stemmer: str | None) -> tuple[str, ...] | None:
-    return next((_LINKS[name] for name in (stemmer or "").split() if name in _LINKS), None)
-
-
-class Compounds:
-    """The compounds of a site."""
-
-    def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
-        """Splits words.
-
-        Args:
-            words: stemmer of a language with compounds to all words of its pages, as `plain_words` returns them.
-        """
-        self._parts = {stemmer: _divided(set(found), stemmer) for stemmer, found in words.items()}
-
-    def of_words(self, stemmer: str | None, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Returns the compounds among some words of pages with this stemmer, each with its parts."""
-        parts = self._parts.get(stemmer or "", {})
-        return {word: parts[word] for word in words if word in parts}
-
-    def of_text(self, stemmer: str | None, heading_hierarchy: Sequence[str], content: str) -> tuple[str, ...]:
-        """Returns the parts of the compounds of a chunk."""
-        if not self._parts.get(stemmer or ""):
-            return ()
-        words = dict.fromkeys(plain_words(exact_text(heading_hierarchy, content)))
-        return tuple(dict.fromkeys(part for parts in self.of_words(stemmer, words).values() for part in parts))
-
-
-NO_COMPOUNDS = Compounds({})
-
-
-def _divided(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
-    """Returns compounds with their parts, each part in the shortest form that occurs on the site."""
-    links = _links(stemmer) or ()
-    stem, telling = stems_with(stemmer), telling_words(stemmer)
-    stems = {word: stem(word) for word in words if word.isalpha()}
-    forms: dict[str, list[str]] = {}
-    for word in sorted(stems, key=lambda word: (len(word), word)):
-        if len(word) >= LEAST_LETTERS and telling.analyze(word):
-            forms.setdefault(stems[word], []).append(word)
-    stem_of = {word: found for found, group in forms.items() for word in (found, *group)}
-
-    def divide(word: str, most: int) -> tuple[str, ...]:
-        """Returns the stems of the parts of a word that is followed by another part; tries long first parts first."""
-        for rest in unlinked(word, links):
-            # The part may occur on the site in another form only: Swedish "användar" for "användare".
-            whole = stem_of.get(rest) or stem(rest)
-            if whole in forms:
-                return (whole,)
-        for place in range(len(word) - LEAST_LETTERS, LEAST_LETTERS - 1, -1) if most > 1 else ():
-            last = next((stem_of[rest] for rest in unlinked(word[place:], links) if rest in stem_of), None)
-            if last is not None and (first := divide(word[:place], most - 1)):
-                return (*first, last)
-        return ()
-
-    compounds = {}
-    for word, own in stems.items():
-        if not 2 * LEAST_LETTERS <= len(word) <= MOST_LETTERS:
-            continue
-        for place in range(len(word) - LEAST_LETTERS, LEAST_LETTERS - 1, -1):
-            # If the last part occurs in another form only, its stem is the end of the stem of the whole word.
-            last = stem_of.get(word[place:]) or (own[place:] if own[place:] in forms else None)
-            if last is not None and (first := divide(word[:place], MOST_PARTS - 1)):
-                compounds[word] = tuple(dict.fromkeys(forms[part][0] for part in (*first, last)))
-                break
-    return compounds
-
-
-def unlinked(word: str, links: Iterable[str]) -> Iterator[str]:
-    """Yields a part of a word, and then the part without the letters that link it to the next one."""
-    for link in links:
-        if word.endswith(link) and len(word) - len(link) >= LEAST_LETTERS:
-            yield word.removesuffix(link)
-
 
 MOST_KEYWORDS = 50
 

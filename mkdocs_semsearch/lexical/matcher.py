@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from operator import itemgetter
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, is_code, joined_name
-from mkdocs_semsearch.lexical.divided import divided
+from mkdocs_semsearch.lexical.compounds import divide_compound
 from mkdocs_semsearch.lexical.question import Question, spoken_words
 from mkdocs_semsearch.lexical.terms import inverse_frequency
 
@@ -106,12 +106,14 @@ def read_words(
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
     joined = dict(_joined(telling, words))
     unknown = dict(itertools.islice(_unknown(telling, words, joined), MAX_CORRECTED))
-    parts = {word: divided(term, _is_part(words), words.links) for word, term in unknown.items()}
+    parts = {word: divide_compound(term, _is_part(words), words.links) for word, term in unknown.items()}
     compounds = {word: found for word, found in parts.items() if found}
     typos = {word: term for word, term in unknown.items() if word not in compounds}
     corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
     embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
-    read = replace(question, telling=telling, joined=joined, divided=compounds, corrections=corrections, embedded=embedded)
+    read = replace(
+        question, telling=telling, joined=joined, divided=compounds, corrections=corrections, embedded=embedded
+    )
     return _weighed(read, words)
 
 

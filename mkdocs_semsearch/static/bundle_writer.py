@@ -28,14 +28,8 @@ from mkdocs_semsearch.embedding.token_table import TokenTable
 from mkdocs_semsearch.errors import IndexWriteError, reason
 from mkdocs_semsearch.lexical.analyzers import Analysis, exact_text, lexical_texts, plain_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
-from mkdocs_semsearch.lexical.extra_words import (
-    NO_COMPOUNDS,
-    AddedWords,
-    Compounds,
-    ReaderWords,
-    joins_words,
-    links_of,
-)
+from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds, joins_words, links_of
+from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
 from mkdocs_semsearch.lexical.languages import joined_stems, listed_stop_words, page_stemmers, stems_with, telling_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share

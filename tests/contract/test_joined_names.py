@@ -15,6 +15,8 @@ TEXTS = {
     "one": "Run one of them with `allCheck`.",
     "time": "The timeout is ten seconds.",
     "runtime": "The tools run on Node.js, version 20.",
+    "factor": "Turn on 2FA for every account.",
+    "steps": "Step 2 of 9 copies the rows to version 2 of `step_2`.",
     "words": "This time, rows, groups and inputs: nobody answers in Latin.",
 }
 
@@ -57,6 +59,10 @@ def test_what_was_found_is_highlighted(asked):
     assert highlighted(section) == ["Rows", "group_by"]
     (section, *_) = asked("nodejs")["results"][0]["sections"]
     assert highlighted(section) == ["Node.js"]
+
+
+def test_a_single_digit_of_a_name_finds_nothing(asked):
+    assert [result["page"]["path"] for result in asked("2fa")["results"]] == ["factor.md"]
 
 
 def highlighted(section):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_semsearch.lexical.analyzers import plain_words
-from mkdocs_semsearch.lexical.divided import divided
-from mkdocs_semsearch.lexical.extra_words import Compounds, joins_words, links_of
+from mkdocs_semsearch.lexical.compounds import Compounds, divide_compound, joins_words, links_of
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.word_hash import WordHashEmbedder
@@ -87,8 +86,8 @@ def test_word_that_is_new_on_a_page_divides_the_words_of_others_as_in_a_new_buil
 )
 def test_a_compound_of_a_question_is_divided_into_words_of_the_site(word, parts):
     known = {"system", "voraussetzungen", "verbindung", "pool", "zwei", "faktor", "authentifizierung", "rad"}
-    assert divided(word, known.__contains__, links_of("german")) == parts
-    assert divided(word, known.__contains__, links_of("english")) == ()
+    assert divide_compound(word, known.__contains__, links_of("german")) == parts
+    assert divide_compound(word, known.__contains__, links_of("english")) == ()
 
 
 def test_a_compound_that_only_the_question_has_finds_its_parts(tmp_path):

@@ -174,7 +174,12 @@ def test_a_question_for_the_product_finds_the_home_page(tmp_path):
 
 @pytest.mark.parametrize(
     ("typed", "title"),
-    [("deploiement", "Déploiement"), ("a propos", "À propos"), ("развертывание", "Развёртывание"), ("ＨＴＴＰ", "HTTP")],
+    [
+        ("deploiement", "Déploiement"),
+        ("a propos", "À propos"),
+        ("развертывание", "Развёртывание"),
+        ("ＨＴＴＰ", "HTTP"),
+    ],
 )
 def test_a_name_is_the_same_without_accents(typed, title):
     assert literal_name(typed) == literal_name(title)

@@ -265,7 +265,8 @@ def test_a_call_before_a_comma_is_a_call():
 
 
 @pytest.mark.parametrize(
-    ("text", "same"), [("نسخه ۱۲", "نسخه 12"), ("الإصدار ٣٫٤", "الإصدار 3٫4"), ("обʼєкт", "об'єкт"), ("обʼєкт", "об’єкт")]
+    ("text", "same"),
+    [("نسخه ۱۲", "نسخه 12"), ("الإصدار ٣٫٤", "الإصدار 3٫4"), ("обʼєкт", "об'єкт"), ("обʼєкт", "об’єкт")],
 )
 def test_digits_and_apostrophes_of_other_keyboards_are_the_same(text, same):
     assert plain_words(text) == plain_words(same)

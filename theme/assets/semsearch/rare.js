@@ -11,15 +11,18 @@ export async function addButton(host, config, key) {
   }
   const button = Object.assign(document.createElement("button"), { type: "button", className: "semsearch-button" });
   button.dataset.semsearch = "open";
-  button.textContent = await label(config);
+  button.textContent = await label(config).catch(() => "Search");
   if (key) button.append(" ", Object.assign(document.createElement("kbd"), { textContent: key }));
   document.body.append(button);
 }
 
+/** Returns the text of the button; on a page in English it takes no further file. */
 async function label({ language = document.documentElement.lang, languages, strings }) {
   const { lang } = document.documentElement;
+  const spoken = languages?.includes(lang) ? lang : language;
+  if (strings?.search || /^(?:en|$)/i.test(spoken)) return strings?.search ?? "Search";
   const { loadStrings } = await import("./ui.js");
-  return (await loadStrings(new URL(".", import.meta.url), languages?.includes(lang) ? lang : language, strings))("search");
+  return (await loadStrings(new URL(".", import.meta.url), spoken, strings))("search");
 }
 
 /** Shows a heading that is inside a closed <details> or an unselected content tab. */

@@ -1,6 +1,6 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
-import { divided } from "./divided.js";
+import { divideCompound } from "./compounds.js";
 import { rounded } from "./ranking.js";
 import {
   identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, termsOf, wholeIdentifiers,
@@ -50,7 +50,7 @@ export class Lexical {
   async load(given) {
     const words = [...new Set(given)].map((word) => {
       const terms = termsOf(word);
-      const parts = identifierParts(word).flatMap(termsOf);
+      const parts = identifierParts(word).flatMap(termsOf).filter((part) => [...part].length > 1);
       return { word, terms, parts, forms: identifierForms(word), corrections: [], divided: [] };
     });
     const terms = words.flatMap((word) => [...word.terms, ...word.parts]);
@@ -76,7 +76,7 @@ export class Lexical {
       term && second === undefined && this.#tells(word) && !this.words.find(term);
     const single = words.filter(isUnknown);
     const reading = single.slice(0, MAX_CORRECTED).map(async (item) => {
-      item.divided = await divided(item.terms[0], (parts) => this.#knownParts(parts), this.links);
+      item.divided = await divideCompound(item.terms[0], (parts) => this.#knownParts(parts), this.links);
       if (correct && !item.divided.length)
         item.corrections = await this.words.corrections(item.terms[0], item.word !== last);
     });

@@ -1,4 +1,4 @@
-/* Divides the compounds of a question that a site does not have into words that it has, as lexical/divided.py does. */
+/* Divides the compounds of a question that a site does not have into words that it has, as lexical/compounds.py does. */
 
 const LEAST = 4; // letters of a part
 const LONGEST = 60;
@@ -8,7 +8,7 @@ const MOST_PARTS = 4;
  * Returns the parts of a compound, with the longest possible first part; none if it cannot be divided. `isPart` returns
  * for each of some words whether the site has it; `links` are the letters that may link two parts.
  */
-export async function divided(term, isPart, links, most = MOST_PARTS) {
+export async function divideCompound(term, isPart, links, most = MOST_PARTS) {
   const letters = [...term];
   if (!links.length || most < 2 || letters.length < 2 * LEAST || letters.length > LONGEST) return [];
   if (!/^\p{L}+$/u.test(term)) return [];
@@ -19,7 +19,7 @@ export async function divided(term, isPart, links, most = MOST_PARTS) {
     const first = begun[at].find((word) => known.has(word));
     if (first === undefined) continue;
     const rest = letters.slice(place).join("");
-    const others = (await isPart([rest])).has(rest) ? [rest] : await divided(rest, isPart, links, most - 1);
+    const others = (await isPart([rest])).has(rest) ? [rest] : await divideCompound(rest, isPart, links, most - 1);
     if (others.length) return [first, ...others];
   }
   return [];
