@@ -47,6 +47,7 @@ def run(
     """
     import uvicorn
 
+    _allow_many_connections()
     listener = _listen(host, port, reuse_port=reuse_port)
     logging.config.dictConfig(_logging(log_level, log_format))
 
@@ -115,6 +116,21 @@ def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def _allow_many_connections() -> None:
+    """Raises the limit of open files to what the system allows; each connection is one.
+
+    Systems often start a process with 1,024, for programs that use `select`, and allow it hundreds of thousands. With
+    none left, no connection is accepted, and asyncio writes megabytes of errors.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # macOS allows less than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:

@@ -165,6 +165,21 @@ def test_a_body_is_not_read_beyond_its_content_length(index_dir):
         process.communicate(timeout=PATIENCE_SECONDS)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the limits of another process")
+def test_connections_are_limited_by_what_the_system_allows(index_dir):
+    import resource
+
+    few = "    import resource\n    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+    few += "    resource.setrlimit(resource.RLIMIT_NOFILE, (min(200, hard - 1), hard))\n"
+    process, _ = start(index_dir, program=f"\n{few}{PROGRAM}")
+    try:
+        soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        assert soft == hard
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+
 def test_a_port_in_use_is_a_sentence(index_dir):
     expected = pytest.raises(ConfigurationError, match=r"Cannot listen on '127\.0\.0\.1', port \d+: .*Choose another")
     with socket.create_server(("127.0.0.1", 0)) as taken, expected:
