@@ -142,6 +142,15 @@ def test_axe_finds_nothing_in_forced_colours(page, build_site, serving, axe, the
             assert violations(page) == [], view
 
 
+def test_marks_can_be_read_in_dark_forced_colours(page, build_site, serving):
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(server.url + "#semsearch=token")
+        mark = page.locator("[data-semsearch=list] mark").first
+        mark.wait_for()
+        assert mark.evaluate("it => getComputedStyle(it).backgroundColor").startswith("rgb(")  # without transparency
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing_in_arabic(page, configure, serving, axe, theme):
     with serving.SiteServer(configure(theme, language="ar")) as server:
