@@ -215,6 +215,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             version=widget_files.site_version(os.environ),
             results_page=results_page,
             api_url=self._preview_url(config),
+            site_url=site.url,
         )
 
     def _preview_url(self, config: MkDocsConfig) -> str | None:

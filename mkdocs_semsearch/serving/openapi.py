@@ -99,9 +99,10 @@ PageResponse = _body_of(response.PageDetail, "PageResponse", build_id=(str, ...)
 
 
 class FacetsResponse(AnswerModel):
-    """Every facet field of the index."""
+    """Every facet field of the index; `site_url` is that of one index, several name theirs in `indexes`."""
 
     build_id: str
+    site_url: str = ""
     facets: list[response.FacetField]
     indexes: _Indexes = None
 

@@ -205,8 +205,9 @@ class OpenedIndex:
         return body
 
     def facets(self) -> dict[str, Any]:
-        """Returns every facet field with its values."""
-        return {"build_id": self.build_id, "facets": facets_to_json(self.searcher.facet_fields())}
+        """Returns every facet field with its values, and the URL of the site, by which a widget knows its own index."""
+        fields = facets_to_json(self.searcher.facet_fields())
+        return {"build_id": self.build_id, "site_url": self.searcher.manifest.site_url, "facets": fields}
 
     def page(self, path: str) -> dict[str, Any]:
         """Returns one page with its sections.

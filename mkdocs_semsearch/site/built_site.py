@@ -95,6 +95,7 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
         language=site.language,
         version=widget_files.site_version(os.environ),
         results_page=results_page,
+        site_url=site.url,
     )
     (site_dir / widget_files.CONFIG).write_text(config, encoding="utf-8")
 

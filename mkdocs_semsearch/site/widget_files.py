@@ -34,6 +34,7 @@ def widget_config(
     version: str | None,
     results_page: bool,
     api_url: str | None = None,
+    site_url: str = "",
 ) -> str:
     """Returns the text of the `config.json` that the widget reads.
 
@@ -43,6 +44,7 @@ def widget_config(
         version: version of the documentation, for `{version}`; None without versions.
         results_page: whether the site has our page at `search/`.
         api_url: URL of the search, if it differs from the options, as in the preview.
+        site_url: URL of the site, by which the widget knows whether a sidecar that it looks for answers for this site.
     """
     body: dict[str, Any] = {
         "api_url": api_url or sidecar_url(settings, version),
@@ -58,6 +60,8 @@ def widget_config(
     }
     if settings.widget.insights_url:
         body["insights_url"] = settings.widget.insights_url
+    if site_url and body["static"] == "auto":
+        body["site_url"] = site_url
     return _json(body)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.made_index import declared
 
 CSP = "default-src 'self'; connect-src 'self' {api}"
-API = "/-/semsearch/api/v1/"
+API = re.compile(r"/-/semsearch/([^/]+/)?api/v1/")  # a server with several indexes has their names in its URLs
 
 # Each section: anchor, headings, kind, content.
 PAGES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("pages.json").read_text(encoding="utf-8"))
@@ -141,6 +141,7 @@ class Sidecar:
     code: str = "broken"
     delay: Callable[[str], float] = lambda query: 0.0
     change: Callable[[dict[str, Any]], dict[str, Any]] = lambda body: body
+    site: dict[str, Any] = field(default_factory=dict)  # what the facets say about the indexed sites
     requests: list[str] = field(default_factory=list)
     _told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name of the section: what an answer had of it
 
@@ -153,7 +154,8 @@ class Sidecar:
         params = parse_qs(parts.query)
         if parts.path.endswith("/facets"):
             every = {item["name"]: _counts(item["name"], self.pages) for item in FIELDS}
-            return 200, {"facets": [item | {"values": every[item["name"]]} for item in FIELDS], "build_id": "canned"}
+            body = {"facets": [item | {"values": every[item["name"]]} for item in FIELDS], "build_id": "canned"}
+            return 200, body | self.site
         if "/pages/" in parts.path:
             return self._page(unquote(parts.path).rpartition("/pages/")[2])
         time.sleep(self.delay(params.get("q", [""])[0]))
@@ -227,7 +229,7 @@ class SiteServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                if API in self.path and outer.sidecar.present:
+                if API.search(self.path) and outer.sidecar.present:
                     answered = outer.sidecar.respond(self.path)
                     if answered is None:
                         self.close_connection = True

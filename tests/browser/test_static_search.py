@@ -157,6 +157,51 @@ def test_sidecar_on_the_same_origin_is_preferred_to_the_files(page, static_site,
         page.locator(f"{MODE}[data-mode=reserve]").wait_for()
 
 
+def test_each_version_asks_its_own_index_of_a_shared_sidecar(page, static_site, serving):
+    """mike builds each version with its own `site_url`; the alias `latest` is a copy of one."""
+    entries = {"static": "auto", "api_url": "/-/semsearch"}
+    page.add_init_script(NO_TIME_LIMITS)
+    with serving.SiteServer(static_site(**entries, site_url="https://example.org/docs/2.0")) as server:
+        names = [{"name": name, "site_url": f"https://example.org/docs/{name}"} for name in ("1.0", "2.0")]
+        server.sidecar.site = {"indexes": names}
+        ask(page, server, "rotate an access token")
+        expect(page.locator(MODE)).to_be_hidden()
+        assert {path.split("/api/")[0] for path in server.sidecar.searches} == {"/-/semsearch/2.0"}
+        page.reload()
+        page.locator(OPTION).first.wait_for()
+        assert {path.split("/api/")[0] for path in server.sidecar.searches} == {"/-/semsearch/2.0"}
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"site_url": "https://example.org/docs/2.0"},
+        {"indexes": [{"name": "2.0", "site_url": "https://example.org/docs/2.0"}]},
+        {"indexes": [{"name": "2.0", "site_url": ""}]},
+    ],
+)
+def test_a_sidecar_of_another_version_or_site_is_left_alone(page, static_site, serving, others):
+    entries = {"static": "auto", "api_url": "/-/semsearch", "site_url": "https://example.org/docs/1.0"}
+    with serving.SiteServer(static_site(**entries)) as server:
+        server.sidecar.site = others
+        page.add_init_script(NO_TIME_LIMITS)
+        ask(page, server, "rotate an access token")
+        page.locator(f"{MODE}[data-mode=static]").wait_for()
+        assert server.sidecar.searches == []
+
+
+def test_the_sidecar_is_found_where_storage_is_forbidden(page, static_site, serving):
+    page.add_init_script("Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no'); } })")
+    page.add_init_script(NO_TIME_LIMITS)
+    # On another host the same site has the same path.
+    entries = {"static": "auto", "api_url": "/-/semsearch", "site_url": "https://preview.example.org/docs/"}
+    with serving.SiteServer(static_site(**entries)) as server:
+        server.sidecar.site = {"site_url": "https://example.org/docs"}
+        ask(page, server, "rotate an access token")
+        assert server.sidecar.questions == ["rotate an access token"]
+        expect(page.locator(MODE)).to_be_hidden()
+
+
 def test_typos_identifiers_phrases_and_beginnings(page, site):
     for typed, heading in (
         ("unauthorised", "401 Unauthorized"),

@@ -67,9 +67,10 @@ export interface FacetField {
   values: FacetCount[];
 }
 
-/** Every facet field of the index. */
+/** Every facet field of the index; `site_url` is that of one index, several name theirs in `indexes`. */
 export interface FacetsResponse {
   build_id: string;
+  site_url?: string;
   facets: FacetField[];
   indexes?: IndexAnswer[] | null;
 }

@@ -56,6 +56,12 @@ def test_config(settings):
     }
 
 
+def test_a_widget_that_looks_for_a_sidecar_knows_its_site(settings):
+    url = "https://example.org/docs/1.0"
+    assert body(settings, site_url=url)["site_url"] == url
+    assert "site_url" not in body(settings, site_url=url, api_url="/docs/-/semsearch")
+
+
 def test_options_reach_the_widget(settings):
     facets = (FacetDeclaration("année", "integer", "Année"),)
     settings = replace(settings, facets=facets, widget=WidgetSettings(False, False, False, strings={"close": "Fermer"}))

@@ -13,8 +13,8 @@ export function createAnswering(root, cache) {
     } catch (error) {
       if (error.status === 422) throw error;
       if (opening === current) opening = null;
-      // After the site was published again, the files are gone: open the new bundle.
-      if (error.status === 404 && again) return ask(call, argument, false);
+      // After the site was published again, the files are gone: open the new bundle. Some hosts send a page instead.
+      if ((error.status ?? 404) === 404 && again) return ask(call, argument, false);
       throw error;
     }
   }

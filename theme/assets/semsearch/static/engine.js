@@ -13,27 +13,54 @@ const PAUSE = 10; // milliseconds without a key, after which the last word is fe
 const HURRY = 400; // milliseconds to wait for the texts of all results
 let opened = null;
 
-/** Returns `{ openIndex }` if no sidecar answers, else an empty object. */
-export async function choose({ api_url: api, static: files }, root) {
-  const sidecar = files === "auto" ? await answers(new URL(`${api}/api/v1/facets`, root)) : api;
-  if (sidecar) return {};
-  opened ??= new StaticEngine(root);
-  return { openIndex };
+/** Returns `{ openIndex }` if no sidecar answers for this site, else an empty object. */
+export async function choose(config, root) {
+  const index = config.static === "auto" ? await findIndex(config, root) : config.api_url ? "" : null;
+  if (index === null) {
+    opened ??= new StaticEngine(root);
+    return { openIndex };
+  }
+  config.api_url += index;
+  return {};
 }
 
-/** Returns whether a sidecar answers. This is tested once per visit, because on a static host the request fails. */
-async function answers(url) {
+/**
+ * Returns what the address of the sidecar needs for this site: nothing, or the name of one of several indexes; null if no
+ * sidecar answers for this site. This is tested once per visit, because on a static host the request fails.
+ */
+async function findIndex({ api_url: api, site_url: site }, root) {
+  const url = new URL(`${api}/api/v1/facets`, root);
+  const key = `${url} ${site ?? ""}`; // versions share the storage
+  const known = stored((storage) => storage.getItem(key));
+  if (known) return JSON.parse(known);
   try {
-    const known = sessionStorage.getItem(url);
-    if (known) return known === "true";
     const response = await fetch(url, { signal: AbortSignal.timeout(PROBE) });
-    const { facets, error } = await response.json().catch(() => ({}));
-    const found = !!(facets || error?.code);
+    const found = indexFor(site, await response.json().catch(() => ({})));
     // 500 and above come from a proxy whose sidecar is down at the moment.
-    if (response.status < 500) sessionStorage.setItem(url, found);
+    if (response.status < 500) stored((storage) => storage.setItem(key, JSON.stringify(found)));
     return found;
   } catch {
-    return false; // no answer in time, or the browser forbids storage
+    return null; // no answer in time
+  }
+}
+
+/** Compares paths: every site and version on this host finds the same sidecar, but has its own index or none there. */
+function indexFor(site, { facets, error, indexes, site_url: theirs }) {
+  const path = (url) => new URL(url, location).pathname.replace(/\/*$/, "/");
+  const isOurs = (url) => path(url) === path(site);
+  if (indexes) {
+    const index = indexes.find(({ site_url: url }) => site && url && isOurs(url));
+    return index ? `/${encodeURIComponent(index.name)}` : null;
+  }
+  return error?.code || (facets && (!site || !theirs || isOurs(theirs))) ? "" : null;
+}
+
+/** Uses the storage of this visit; returns null if the browser forbids it. */
+function stored(use) {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return null;
   }
 }
 
