@@ -38,7 +38,13 @@ from mkdocs_semsearch.indexing.chunk_vectors import (
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest, section_indexes
 from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, common_words_of, site_compounds, with_reader_words
+from mkdocs_semsearch.indexing.lexical_texts import (
+    SiteTexts,
+    common_words_of,
+    site_compounds,
+    texts_code,
+    with_reader_words,
+)
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
 from mkdocs_semsearch.lexical.analyzers import Analysis
@@ -223,6 +229,7 @@ def _build_id(
     settings = {
         "format": FORMAT,
         "generator": GENERATOR,
+        "words": texts_code(),
         "embedder": asdict(embedder.identity),
         "neighbors": NEIGHBORS,
         "heading_weight": HEADING_WEIGHT,

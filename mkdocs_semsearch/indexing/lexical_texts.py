@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
-from mkdocs_semsearch.lexical import analyzers, extra_words, languages, terms
+from mkdocs_semsearch.lexical import analyzers, compounds, extra_words, languages, terms
 from mkdocs_semsearch.lexical.analyzers import (
     FIELDS,
     TOKENIZERS,
@@ -103,7 +103,7 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 @cache
 def texts_code() -> str:
     """Returns a hash of the code that prepares texts, so that a new version uses no old cache entries."""
-    files = (analyzers.__file__, extra_words.__file__, languages.__file__, terms.__file__, __file__)
+    files = (analyzers.__file__, compounds.__file__, extra_words.__file__, languages.__file__, terms.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 

@@ -31,8 +31,13 @@ _SCRIPTS_MEET = re.compile(f"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_<(`])|(?<=[A-Za-z0-
 _OTHER_WIDTH = re.compile("[\uff01-\uff9f]+")  # full-width Latin letters, half-width kana
 _IN_PAIRS = re.compile(f"[{_UNSPACED}\uff01-\uff9f]+")
 
-COMBINING_MARKS = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
+COMBINING_MARKS = "".join(
+    chr(code)
+    for code in range(0x300, 0x10000)
+    if unicodedata.category(chr(code))[0] == "M" and not 0xFE00 <= code <= 0xFE0F  # these select the form of an emoji
+)
 """Accents, vowel signs and their like, which belong to a word but do not match `\\w`: words of Hindi have many."""
+_EVERY_MARK = frozenset(COMBINING_MARKS)
 
 _MARKS = re.compile(
     "([\u0391-\u03a9\u03b1-\u03c9])[\u0300-\u036f]+|([\u0415\u0435])\u0308"  # Greek, and the Cyrillic ё
@@ -261,7 +266,7 @@ def _bounded(name: str, *, unfinished: bool) -> str:
 
 def in_word(character: str) -> bool:
     """Returns whether a character can be part of a word."""
-    return character.isalnum() or character == "_" or (character > "\u02ff" and character in COMBINING_MARKS)
+    return character.isalnum() or character == "_" or character in _EVERY_MARK
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:

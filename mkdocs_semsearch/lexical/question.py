@@ -191,14 +191,13 @@ _NOT_BETWEEN_DIGITS = re.compile(r"(?<!\d) | (?!\d)")
 def literal_name(text: str) -> str:
     """Returns the letters and digits of a text, case-folded, so that `site_url` and `SiteURL` equal `Site URL`.
 
-    Accents do not count, because readers leave them out: `deploiement` equals `Déploiement`. Only numbers stay apart,
-    so that `1.12` is not `11.2`.
+    Only numbers stay apart, so that `1.12` is not `11.2`. Letters and digits get their usual width.
     """
-    return joined_words(_NOT_WORDS.sub(" ", without_accents(text).casefold()))
+    return joined_words(_NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def without_accents(text: str) -> str:
-    """Returns a text without accents, and with letters and digits in their usual width."""
+    """Returns a text without accents."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
@@ -278,7 +277,12 @@ def literal_names(
                 headings = (*headings, topic[1] or topic[2])
             headings = (*headings, *keywords)
         place = chunk.page, chunk.section
-        yield titles, headings
+        yield _with_bare(titles), _with_bare(headings)
+
+
+def _with_bare(names: Iterable[str]) -> tuple[str, ...]:
+    """Returns names, followed by those that differ without accents, because readers leave accents out."""
+    return tuple(dict.fromkeys(form for name in names for form in (name, without_accents(name))))
 
 
 def _dotted_names(scope: Sequence[str], heading: str) -> list[str]:
@@ -302,8 +306,8 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Za-z_]\w{2,}")
 
 _TOPIC = re.compile(
     r"(?:(?:an? |the )?(?:introduction|intro|overview|guide) (?:to|of)|introducing|get(?:ting)? started with|about"
-    r"|using|working with|understanding|what (?:is|are)) (?:an? |the )?([^?]+)\??"
-    r"|(.+?):? (?:overview|introduction|basics)",
+    r"|using|working with|understanding|what (?:is|are)) (?:an? |the )?(?!(?:new|next|us|you|this|it)\W*$)([^?]+)\??"
+    r"|(?!(?:an?|the) \w+$)(?:an? |the )?(.+?):? (?:overview|introduction|basics)",
     re.IGNORECASE,
 )
 """A title that introduces a topic. Another page that has the topic as a heading, far below its title, came first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -105,7 +105,8 @@ def read_words(
     """
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
     joined = dict(_joined(telling, words))
-    unknown = dict(itertools.islice(_unknown(telling, words, joined), MAX_CORRECTED))
+    first = itertools.islice(_unknown(telling, words), MAX_CORRECTED)
+    unknown = {word: term for word, term in first if word not in joined}
     parts = {word: divide_compound(term, _is_part(words), words.links) for word, term in unknown.items()}
     compounds = {word: found for word, found in parts.items() if found}
     typos = {word: term for word, term in unknown.items() if word not in compounds}
@@ -148,16 +149,15 @@ def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, st
             yield word, joined
 
 
-def _unknown(telling: Iterable[str], words: QueryWords, joined: Container[str]) -> Iterator[tuple[str, str]]:
+def _unknown(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
     """Yields the single words that the index has in no form, each with its term.
 
     Args:
         telling: words of the question.
         words: the words of the index.
-        joined: words that are not unknown, because the index has their parts joined.
     """
     for word in dict.fromkeys(telling):
-        terms = words.terms(word) if word not in joined and words.tells(word) else ()
+        terms = words.terms(word) if words.tells(word) else ()
         if len(terms) == 1 and not words.knows(terms[0]):
             yield word, terms[0]
 

@@ -129,8 +129,10 @@ def _allow_many_connections() -> None:
     except ImportError:  # Windows has no such limit
         return
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):  # macOS allows less than it says
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    for soft in (hard, 10_240):  # macOS says that it has no limit, and allows this
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            return
 
 
 def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:

@@ -62,6 +62,8 @@ def widget_config(
         body["insights_url"] = settings.widget.insights_url
     if site_url and body["static"] == "auto":
         body["site_url"] = site_url
+        if version:
+            body["version"] = version
     return _json(body)
 
 

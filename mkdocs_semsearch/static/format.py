@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import COMBINING_MARKS, MAX_IDENTIFIER_LENGTH, prepare
-from mkdocs_semsearch.lexical.question import joined_words, without_accents
+from mkdocs_semsearch.lexical.question import joined_words
 
 _BASE_WITH_MARKS = re.compile("([a-z])[\u0300-\u036f]+")
 _FOLDED = str.maketrans(
@@ -53,7 +53,7 @@ def terms_of(text: str) -> list[str]:
 
 def normalised_name(text: str) -> str:
     """Returns the letters and digits of a title or heading, in the form that the literal rule compares."""
-    folded = without_accents(text).lower().replace("ß", "ss").replace("ς", "σ")
+    folded = unicodedata.normalize("NFKC", text).lower().replace("ß", "ss").replace("ς", "σ")
     return joined_words(_NO_NAME.sub(" ", folded))
 
 

@@ -172,6 +172,19 @@ def test_each_version_asks_its_own_index_of_a_shared_sidecar(page, static_site, 
         assert {path.split("/api/")[0] for path in server.sidecar.searches} == {"/-/semsearch/2.0"}
 
 
+@pytest.mark.parametrize(("version", "index"), [("2.0", "/-/semsearch/2.0"), ("3.0", None)])
+def test_versions_with_one_canonical_address_are_told_apart_by_name(page, static_site, serving, version, index):
+    page.add_init_script(NO_TIME_LIMITS)
+    url = "https://example.org/docs/latest"
+    with serving.SiteServer(
+        static_site(static="auto", api_url="/-/semsearch", site_url=url, version=version)
+    ) as server:
+        server.sidecar.site = {"indexes": [{"name": name, "site_url": url} for name in ("1.0", "2.0")]}
+        ask(page, server, "rotate an access token")
+        expect(page.locator(MODE)).to_be_hidden() if index else page.locator(f"{MODE}[data-mode=static]").wait_for()
+        assert {path.split("/api/")[0] for path in server.sidecar.searches} == ({index} if index else set())
+
+
 @pytest.mark.parametrize(
     "others",
     [

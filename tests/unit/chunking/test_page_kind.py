@@ -81,6 +81,7 @@ NAMES = [
             "reference",
         ),
         ("proposals/2022-07-13-rollout.md", "Rollout strategy", PROSE, "proposal"),
+        ("jp/proposals/0042.md", "A new format", NAMES, "proposal"),
         ("de/community/rfcs/0042.md", "A new format", NAMES, "proposal"),
         ("adr/0001-use-postgres.md", "Use Postgres", PROSE, "proposal"),
         ("rfc/0042.md", "A new format", PROSE, "proposal"),

@@ -28,16 +28,16 @@ export async function choose(config, root) {
  * Returns what the address of the sidecar needs for this site: nothing, or the name of one of several indexes; null if no
  * sidecar answers for this site. This is tested once per visit, because on a static host the request fails.
  */
-async function findIndex({ api_url: api, site_url: site }, root) {
+async function findIndex({ api_url: api, site_url: site, version }, root) {
   const url = new URL(`${api}/api/v1/facets`, root);
-  const key = `${url} ${site ?? ""}`; // versions share the storage
+  const key = `${url} ${site ?? ""} ${version ?? ""}`; // versions share the storage
   const known = stored((storage) => storage.getItem(key));
   if (known) return JSON.parse(known);
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(PROBE) });
-    const found = indexFor(site, await response.json().catch(() => ({})));
+    const found = indexFor(site, version, await response.json().catch(() => ({})));
     // 500 and above come from a proxy whose sidecar is down at the moment.
-    if (response.status < 500) stored((storage) => storage.setItem(key, JSON.stringify(found)));
+    if (response.status < 500 && response.status !== 429) stored((storage) => storage.setItem(key, JSON.stringify(found)));
     return found;
   } catch {
     return null; // no answer in time
@@ -45,11 +45,13 @@ async function findIndex({ api_url: api, site_url: site }, root) {
 }
 
 /** Compares paths: every site and version on this host finds the same sidecar, but has its own index or none there. */
-function indexFor(site, { facets, error, indexes, site_url: theirs }) {
+function indexFor(site, version, { facets, error, indexes, site_url: theirs }) {
   const path = (url) => new URL(url, location).pathname.replace(/\/*$/, "/");
   const isOurs = (url) => path(url) === path(site);
   if (indexes) {
-    const index = indexes.find(({ site_url: url }) => site && url && isOurs(url));
+    const ours = indexes.filter(({ site_url: url }) => site && url && isOurs(url));
+    // With mike's `canonical_version` all versions have one `site_url`.
+    const index = ours.length > 1 ? ours.find(({ name }) => name === version) : ours[0];
     return index ? `/${encodeURIComponent(index.name)}` : null;
   }
   return error?.code || (facets && (!site || !theirs || isOurs(theirs))) ? "" : null;

@@ -1,9 +1,9 @@
 /* Cuts the piece of a chunk that shows why it is a result. See searching/excerpts.py; offsets are code points as there. */
 
-import { isAscii, prepare } from "./text.js";
+import { IN_PAIRS, isAscii } from "./text.js";
 
 const MAX_CHARACTERS = 320;
-const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
+const WORD = /(?:[\p{L}\p{N}_]|(?![\ufe00-\ufe0f])\p{M})+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
 export const COLON_AT_END = /[:：](?:\n[`~]{3,})?$/; // of a text, or of the code at its end
 const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
@@ -128,15 +128,15 @@ function withIdentifiers(found, text, offset, pattern) {
 
 /** Returns the ranges of the terms of a word: overlapping pairs in scripts without spaces, else words. */
 function piecesOf(word) {
-  if (isAscii(word) || prepare(word) === word) return [[0, word.length]];
   const pieces = [];
-  for (let begin = 0, end = 0; begin < word.length; begin = end) {
-    const isUnspaced = (place) => prepare(word[place]) !== word[place];
-    const unspaced = isUnspaced(begin);
-    for (end = begin + 1; end < word.length && isUnspaced(end) === unspaced;) end += 1;
-    if (!unspaced || end - begin === 1) pieces.push([begin, end]);
-    else for (let place = begin; place < end - 1; place++) pieces.push([place, place + 2]);
+  let begin = 0;
+  for (const { 0: run, index } of isAscii(word) ? [] : word.matchAll(IN_PAIRS)) {
+    const end = index + run.length;
+    if (begin < index) pieces.push([begin, index]);
+    for (let place = index; place < Math.max(index + 1, end - 1); place++) pieces.push([place, Math.min(place + 2, end)]);
+    begin = end;
   }
+  if (begin < word.length) pieces.push([begin, word.length]);
   return pieces;
 }
 

@@ -6,8 +6,9 @@ const LONGEST = 120;
 const UNSPACED =
   "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff";
 const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, "g");
+export const IN_PAIRS = new RegExp(`[${UNSPACED}\\uff01-\\uff9f]+`, "g");
 const SCRIPTS_MEET = new RegExp(`(?<=[${UNSPACED}])(?=[A-Za-z0-9_<(\`])|(?<=[A-Za-z0-9_>)\`])(?=[${UNSPACED}])`, "g");
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const WORD = /(?:[\p{L}\p{N}]|(?![\ufe00-\ufe0f])\p{M})+/gu; // these select the form of an emoji
 const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك" };
 
 const MARKS =
@@ -224,8 +225,7 @@ export function identifierParts(word) {
 
 /** Returns a hash of the letters and digits of a title or heading, and those of what may be its plural or singular. */
 export function nameHashes(text) {
-  const bare = text.normalize("NFKD").replace(/[\u0300-\u036f]+/g, "").normalize("NFC");
-  const folded = bare.toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
+  const folded = text.normalize("NFKC").toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
   const words = folded.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
   const name = words.replace(/(?<!\p{Nd}) | (?!\p{Nd})/gu, ""); // 1.12 is not 11.2
   return name ? [name, ...otherNumbers(name)].map(fnv1a) : [];
