@@ -31,11 +31,9 @@ _SCRIPTS_MEET = re.compile(f"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_<(`])|(?<=[A-Za-z0-
 _OTHER_WIDTH = re.compile("[\uff01-\uff9f]+")  # full-width Latin letters, half-width kana
 _IN_PAIRS = re.compile(f"[{_UNSPACED}\uff01-\uff9f]+")
 
-COMBINING_MARKS = "".join(
-    chr(code)
-    for code in range(0x300, 0x10000)
-    if unicodedata.category(chr(code))[0] == "M" and not 0xFE00 <= code <= 0xFE0F  # these select the form of an emoji
-)
+# Chinese and Korean characters, most of this plane, are no marks. U+FE00 to U+FE0F select the form of an emoji.
+_WITH_MARKS = (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xFB00, 0xFE00), *range(0xFE10, 0x10000))
+COMBINING_MARKS = "".join(character for character in map(chr, _WITH_MARKS) if unicodedata.category(character)[0] == "M")
 """Accents, vowel signs and their like, which belong to a word but do not match `\\w`: words of Hindi have many."""
 _EVERY_MARK = frozenset(COMBINING_MARKS)
 
