@@ -80,6 +80,7 @@ def test_axe_finds_nothing(page, build_site, serving, axe, theme, palette):
         page.locator(INPUT).wait_for()
         page.fill(INPUT, "token rotate")
         page.locator("[data-semsearch=mode]").wait_for()
+        page.get_by_text("Ask a question or type a word.").wait_for(state="hidden")  # it fades while results arrive
         assert violations(page) == [], "basic search"
 
 
