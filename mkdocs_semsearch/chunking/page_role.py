@@ -23,8 +23,8 @@ end have a share of up to .69 (MkDocs' guide to themes)."""
 
 _HOME_PAGES = frozenset({"index.md", "README.md"})
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
-_COUNTRIES = frozenset({"br", "cn", "cz", "dk", "gr", "jp", "kr", "tw", "ua"})
-"""Codes of countries that are used for their languages, although these have other codes."""
+_LANGUAGE_CODES = LANGUAGES | {"br", "cn", "cz", "dk", "gr", "jp", "kr", "tw", "ua"}
+"""With codes of countries that folders have in place of the codes of their languages."""
 
 _BLOG_FOLDERS = frozenset({"announcements", "blog", "news", "posts"})
 _ARCHIVE_FOLDERS = frozenset({"archive", "archived", "archives"})
@@ -111,7 +111,7 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
 
 
 def _is_language(folder: str) -> bool:
-    return _LANGUAGE.fullmatch(folder) is not None and primary_subtag(folder) in LANGUAGES | _COUNTRIES
+    return _LANGUAGE.fullmatch(folder) is not None and primary_subtag(folder) in _LANGUAGE_CODES
 
 
 def is_error_page(path: str) -> bool:

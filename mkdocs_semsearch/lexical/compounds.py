@@ -26,13 +26,13 @@ LEAST_LETTERS = 4
 """Least number of letters of a part; chosen, not measured."""
 
 MOST_LETTERS = 60
-"""Greatest length of a word that is split; chosen, not measured."""
+"""Greatest length of a word that is divided; chosen, not measured."""
 
 MOST_PARTS = 4
 
 
 def joins_words(stemmer: str | None) -> bool:
-    """Returns whether a stemmer belongs to a language whose compounds are split."""
+    """Returns whether a stemmer belongs to a language whose compounds are divided."""
     return _links(stemmer) is not None
 
 
@@ -53,7 +53,7 @@ class Compounds:
     """The compounds of a site."""
 
     def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
-        """Splits words.
+        """Divides words.
 
         Args:
             words: stemmer of a language with compounds to all words of its pages, as `plain_words` returns them.

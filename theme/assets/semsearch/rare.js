@@ -16,7 +16,7 @@ export async function addButton(host, config, key) {
   document.body.append(button);
 }
 
-/** Returns the text of the button; on a page in English it takes no further file. */
+/** Returns the text of the button. A page in English loads no further file for it. */
 async function label({ language = document.documentElement.lang, languages, strings }) {
   const { lang } = document.documentElement;
   const spoken = languages?.includes(lang) ? lang : language;

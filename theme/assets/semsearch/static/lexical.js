@@ -95,7 +95,7 @@ export class Lexical {
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
-  /** Returns those of some words that the site has and that are no stop words. */
+  /** Returns the words that the site has, without stop words. */
   async #knownParts(parts) {
     await this.words.load(parts);
     return new Set(parts.filter((part) => this.#tells(part) && this.words.find(part)));
