@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 STEMMERS = {
     "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french", "de": "german",
     "el": "greek", "hu": "hungarian", "it": "italian", "no": "norwegian", "nb": "norwegian", "nn": "norwegian",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
+    "pt": "portuguese portuguese", "ro": "romanian", "ru": "russian", "es": "spanish", "sv": "swedish", "ta": "tamil",
     "tr": "turkish",
 }  # fmt: skip
+"""Languages with a stemmer, or with several that are applied in turn. Words come without accents, so the first time
+Portuguese endings lose only a vowel: `configuraca` and `configuraco` of *configuração* and *configurações*. Of the words
+of FastAPI's Portuguese pages, 1.6 % had another stem than most forms of the same word."""
 
 _SCRIPTS = {"arabic": "Arab", "greek": "Grek", "russian": "Cyrl", "tamil": "Taml"}
 # Languages in other scripts than Latin for which Tantivy has no stemmer.

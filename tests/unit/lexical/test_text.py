@@ -127,6 +127,9 @@ def test_a_phrase_crosses_no_gap(searcher):
         ("fr", "Nous cherchons des solutions.", "cherche solution"),
         ("xx", "Unbekannte Wörter bleiben.", "unbekannte"),
         ("pt-BR", "Os usuários foram removidos.", "usuário removido"),
+        ("pt", "Veja as configurações.", "configuração"),
+        ("pt", "A função é opcional.", "funcoes"),
+        ("pt", "Há versões antigas.", "versão"),
     ],
 )
 def test_words_are_stemmed_by_the_language_of_the_site(tmp_path, language, text, typed):
