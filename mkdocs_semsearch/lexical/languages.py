@@ -17,8 +17,9 @@ STEMMERS = {
     "tr": "turkish",
 }  # fmt: skip
 """Languages with a stemmer, or with several that are applied in turn. Words come without accents, so the first time
-Portuguese endings lose only a vowel: `configuraca` and `configuraco` of *configuração* and *configurações*. Of the words
-of FastAPI's Portuguese pages, 1.6 % had another stem than most forms of the same word."""
+Portuguese endings lose only a vowel: `configuraca` and `configuraco` of *configuração* and *configurações*. Of 642
+headings of FastAPI's Portuguese pages, with words in their other number, 561 find their page first; with one pass 528.
+In French and Spanish a second pass gains a tenth of that."""
 
 _SCRIPTS = {"arabic": "Arab", "greek": "Grek", "russian": "Cyrl", "tamil": "Taml"}
 # Languages in other scripts than Latin for which Tantivy has no stemmer.
