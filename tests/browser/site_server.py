@@ -192,8 +192,9 @@ class Sidecar:
 class SiteServer:
     """Serves a built site under `mount`, and the sidecar under `/-/semsearch`.
 
-    `ranges`: whether requests for a part of a file get that part, as from nearly all hosts. `settings`: entries that
-    config.json gets; with `fallback`, the theme's own index answers when the sidecar does not.
+    `ranges`: whether requests for a part of a file get that part, as from nearly all hosts. `missing`: the file that
+    answers for one that does not exist, and its status. `settings`: entries that config.json gets; with `fallback`, the
+    theme's own index answers when the sidecar does not.
     """
 
     def __init__(
@@ -204,9 +205,10 @@ class SiteServer:
         csp: str | None = None,
         sidecar: Sidecar | None = None,
         ranges: bool = True,
+        missing: tuple[str, int] = ("404.html", 404),
     ) -> None:
         self.sidecar = sidecar or Sidecar()
-        self.ranges = ranges
+        self.ranges, self.missing = ranges, missing
         self.settings: dict[str, Any] = {}
         self.site, self.mount, self.csp = site, mount, csp
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -245,15 +247,16 @@ class SiteServer:
                 file = outer.site / (relative or "") if relative is not None else outer.site / "missing"
                 if file.is_dir():
                     file = file / "index.html"
-                status = 200 if file.is_file() else 404
-                if status == 404:
-                    file = outer.site / "404.html"
+                status, there = 200, file.is_file()
+                if not there:
+                    name, status = outer.missing
+                    file = outer.site / name
                 kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
                 content = file.read_bytes()
                 if outer.settings and file.name == "config.json":
                     content = json.dumps(json.loads(content) | outer.settings).encode()
                 wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-                if outer.ranges and status == 200 and wanted:
+                if outer.ranges and there and wanted:
                     status, content = 206, content[int(wanted[1]) : int(wanted[2]) + 1]
                 self._send(status, kind, content)
 

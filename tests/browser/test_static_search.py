@@ -428,19 +428,27 @@ def test_a_file_damaged_on_its_way_is_fetched_again(page, site, bundle):
     assert len(asked) == 3
 
 
-def test_a_site_published_while_the_box_is_open_answers(page, static_site, serving):
+@pytest.mark.parametrize("missing", [("404.html", 404), ("index.html", 200)])  # some hosts send the home page
+def test_a_site_published_while_the_box_is_open_answers(page, static_site, serving, missing):
     site = static_site()
-    with serving.SiteServer(site) as server:
+    with serving.SiteServer(site, missing=missing) as server:
         ask(page, server, "rotate")
         (old,) = (site / "semsearch").glob("static-*")
         new = old.with_name("static-0000000000000000")
         old.rename(new)
         pointer = site / "semsearch" / "static.json"
         pointer.write_text(json.dumps(json.loads(pointer.read_text("utf-8")) | {"bundle": new.name}), encoding="utf-8")
+        page.locator(MODE).evaluate(RECORD_MODES)
         page.fill(INPUT, '"the reason in the body"')
         page.locator(f"{OPTION} mark", has_text="reason").wait_for()
         page.locator(f"{MODE}[data-mode=static]").wait_for()
+        assert not {"offline", "fallback", "reserve"} & set(page.evaluate("window.modes"))
 
+
+RECORD_MODES = """(line) => {
+  window.modes = [];
+  new MutationObserver(() => modes.push(line.dataset.mode)).observe(line, { attributeFilter: ["data-mode"] });
+}"""
 
 IN_FIREFOX = """(async () => {
   const until = async (ready) => { while (!ready()) await new Promise((go) => setTimeout(go, 20)); return ready(); };
