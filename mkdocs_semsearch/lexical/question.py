@@ -34,7 +34,8 @@ class Question:
         phrases: the whole question, if it is completely in double quotes; it must occur word for word.
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
-        embedded: the text that is embedded: `text` without the words that occur on most pages.
+        embedded: the text that is embedded: `text` without a marker such as `[BUG]` in front, and without the words
+            that occur on most pages.
         joined: words that the index has only with their parts joined otherwise, each with its `joined_name`:
             `groupby` for `group_by`, `time-out` for `timeout`.
         divided: compounds that are not in the index, each with its parts, which are.
@@ -91,10 +92,29 @@ def read_question(text: str) -> Question:
     plain = " ".join(_QUOTED.sub(lambda match: f" {_inside(match)} ", telling_lines(text)).split()) or text.strip()
     whole = _QUOTED.fullmatch(text.strip())
     quoted = tuple(phrase for match in _QUOTED.finditer(text) if _has_a_word(phrase := _inside(match)))
-    words = _most_telling(tuple(spoken_words(plain)))
+    asked = _without_marker(plain)
+    words = _most_telling(tuple(spoken_words(asked)))
     if whole and quoted:
-        return Question(plain, words, phrases=quoted, telling=words, embedded=plain)
-    return Question(plain, words, quoted=quoted[:_MAX_QUOTED], telling=words, embedded=plain)
+        return Question(plain, words, phrases=quoted, telling=words, embedded=asked)
+    return Question(plain, words, quoted=quoted[:_MAX_QUOTED], telling=words, embedded=asked)
+
+
+_MARKER = re.compile(
+    r" *(?:\[ *(?:bug(?: report)?|question|feature(?: request)?|enhancement|help|enh|fr|rfe) *\] *:?"
+    r"|(?:bug(?: report)?|question|feature(?: request)?|enhancement|help): )",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def _without_marker(text: str) -> str:
+    """Returns a text without the marker of an issue tracker in front: `[BUG]`, `Question:`, `feature request:`.
+
+    Readers paste titles of issues, and a marker says what they write, not what they look for. The literal rule
+    compares the whole text, in case it is a title.
+    """
+    marker = _MARKER.match(text)
+    asked = text[marker.end() :].strip() if marker else ""
+    return asked if any(map(str.isalnum, asked)) else text
 
 
 _SHORTENED = re.compile(r"(.*\w)['’ʼ](?:s|m|d|re|ve|ll)", re.IGNORECASE)

@@ -111,7 +111,7 @@ def read_words(
     compounds = {word: found for word, found in parts.items() if found}
     typos = {word: term for word, term in unknown.items() if word not in compounds}
     corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
-    embedded = _embedded(question.text, words, corrections if embeds_corrections else {})
+    embedded = _embedded(question.embedded, words, corrections if embeds_corrections else {})
     read = replace(
         question, telling=telling, joined=joined, divided=compounds, corrections=corrections, embedded=embedded
     )

@@ -44,6 +44,16 @@ from tests.made_index import made_page, opened
         ("uv.lock's path, I'm we’ve x'll'", None, ("uv.lock", "path", "I", "we", "x"), ()),
         ("l'application d’Ankara'da s'il", None, ("application", "Ankara'da", "s'il"), ()),
         ("Qu'importe dell'utente O'Reilly", None, ("importe", "utente", "O'Reilly"), ()),
+        ("[BUG] rotate keys", None, ("rotate", "keys"), ()),
+        ("[Question]: rotate keys", None, ("rotate", "keys"), ()),
+        ("Feature request: rotate keys", None, ("rotate", "keys"), ()),
+        ('bug: "rotate keys"', "bug: rotate keys", ("rotate", "keys"), ()),
+        ('"[FR] rotate keys"', "[FR] rotate keys", ("rotate", "keys"), ("[FR] rotate keys",)),
+        ("[BUG] ?", None, ("BUG",), ()),
+        ("question:", None, ("question",), ()),
+        ("bug reports: keys", None, ("bug", "reports", "keys"), ()),
+        ("feature:keys", None, ("feature:keys",), ()),
+        ("[project] keys", None, ("project", "keys"), ()),
     ],
 )
 def test_a_query_is_read_as_text_words_and_phrases(typed, text, words, phrases):
@@ -51,6 +61,12 @@ def test_a_query_is_read_as_text_words_and_phrases(typed, text, words, phrases):
     assert question.phrases == phrases
     assert question.words == words
     assert question.text == (typed if text is None else text)
+
+
+def test_a_marker_of_a_tracker_is_not_embedded_but_may_be_part_of_a_title():
+    question = read_question("[BUG] Keys are not rotated")
+    assert question.embedded == "Keys are not rotated"
+    assert question.names == ("[BUG] Keys are not rotated", "Keys are not rotated")
 
 
 def names_of(*chunks):

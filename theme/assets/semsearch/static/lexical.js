@@ -32,7 +32,7 @@ export class Lexical {
 
   /** Leaves out the words that do not distinguish pages of this site. Needs no file. */
   sift(question) {
-    const words = question.text.split(/\s+/).filter(Boolean);
+    const words = question.embedded.split(/\s+/).filter(Boolean);
     const kept = words.filter((word) => !all(termsOf(word), this.common));
     const telling = question.words.filter((word) => this.#tells(word));
     return {

@@ -73,8 +73,18 @@ export function readQuestion(text) {
   const [whole] = text.trim().matchAll(PHRASE);
   const phrase = whole && whole[0] === text.trim() && inside(whole.slice(1));
   const phrases = phrase && /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
-  const words = mostTelling(rawWords(withoutAsking(plain)).map(spoken));
-  return { text: plain, words, phrases, telling: words, embedded: plain, corrections: {}, missing: [] };
+  const asked = withoutMarker(plain);
+  const words = mostTelling(rawWords(withoutAsking(asked)).map(spoken));
+  return { text: plain, words, phrases, telling: words, embedded: asked, corrections: {}, missing: [] };
+}
+
+const MARKER =
+  /^ *(?:\[ *(?:bug(?: report)?|question|feature(?: request)?|enhancement|help|enh|fr|rfe) *\] *:?|(?:bug(?: report)?|question|feature(?: request)?|enhancement|help): )/i;
+
+/** Leaves out the marker of an issue tracker in front: `[BUG]`, `Question:`, `feature request:`. */
+function withoutMarker(text) {
+  const asked = MARKER.test(text) ? text.replace(MARKER, "").trim() : "";
+  return /[\p{L}\p{N}]/u.test(asked) ? asked : text;
 }
 
 /** Keeps at most MAX_WORDS words in their order: identifiers first, then the words that come first. */
