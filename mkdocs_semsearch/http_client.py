@@ -8,6 +8,7 @@ thread with httpx2's asynchronous client. Neither its synchronous client nor url
 from __future__ import annotations
 
 import asyncio
+import datetime
 import email.utils
 import io
 import json
@@ -314,10 +315,8 @@ def retry_delay(headers: Mapping[str, str], now: float) -> float | None:
     after = headers.get("retry-after", "").strip()
     if (value := _number(after)) is not None:
         return value
-    if after:
-        date = email.utils.parsedate_to_datetime(after) if _is_date(after) else None
-        if date is not None:
-            return max(0.0, date.timestamp() - now)
+    if (date := _date(after)) is not None:
+        return max(0.0, date.timestamp() - now)
     waits = [
         sum(
             float(count) * SECONDS[unit]
@@ -337,12 +336,11 @@ def _number(value: str | None) -> float | None:
     return number if 0 <= number < float("inf") else None
 
 
-def _is_date(value: str) -> bool:
+def _date(value: str) -> datetime.datetime | None:
     try:
-        email.utils.parsedate_to_datetime(value)
+        return email.utils.parsedate_to_datetime(value)
     except (ValueError, TypeError):
-        return False
-    return True
+        return None
 
 
 def _pause(attempt: int, asked: float | None, jitter: random.Random) -> float:
