@@ -267,7 +267,7 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
 
     with quiet_libraries(), torch.no_grad():
         # The exporter cannot trace fused attention; the plain one computes the same.
-        model = embedder.load_model(device="cpu", attention="eager").float().eval()
+        model = embedder.load_model(device="cpu", attention="eager")
         encoder = QueryEncoder(model[0].auto_model, list(model)[1:]).eval()
         # Ids that every vocabulary has and that are not the padding.
         ids = torch.arange(12).reshape(2, 6) + 5
