@@ -6,14 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.page_role import split_version
 from mkdocs_semsearch.lexical.languages import LANGUAGES, STEMMERS, primary_subtag, script_of, telling_words
-
-if TYPE_CHECKING:
-    import tantivy
 
 _KEYS = ("language", "lang", "locale")
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
@@ -56,6 +53,8 @@ _LANGUAGE_OF = {
 }
 _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
 _PERSIAN = re.compile("[پچژگ]")
+
+_telling = cache(telling_words)
 
 
 def written_language(front_matter: Mapping[str, Any]) -> str | None:
@@ -131,8 +130,3 @@ def stop_words(stemmer: str, words: Sequence[str]) -> int:
     """Returns the number of these words that are stop words of a language."""
     analyzer = _telling(stemmer)
     return sum(not analyzer.analyze(word) for word in words if word.isalpha())
-
-
-@cache
-def _telling(stemmer: str) -> tantivy.TextAnalyzer:
-    return telling_words(stemmer)
