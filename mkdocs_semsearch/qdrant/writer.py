@@ -128,7 +128,6 @@ class QdrantWriter:
                 # One request changes both, so that the alias always exists.
                 moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
                 patiently(self._client.update_collection_aliases, moves)
-            if previous != name:
                 patiently(self._client.update_collection, name, metadata={"published": time.time()})
             self._drop_old(name)
 
