@@ -48,7 +48,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     page_info,
 )
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT, Candidates, Judged, semantic_share
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, Judged, semantic_share
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.scoring import ScoreRules
@@ -98,7 +98,7 @@ class QdrantBackend:
         *,
         nothing: Mapping[str, float] | None,
         indexed_at: str,
-        share: float = SEMANTIC_WEIGHT,
+        share: float,
     ) -> None:
         self.chunk_map = chunk_map
         self._reader = reader
