@@ -38,6 +38,7 @@ from mkdocs_semsearch.searching.pages_and_sections import (
     PageLanguages,
     Records,
     chunk_values,
+    first_of_runs,
     length_factors,
     page_from,
     page_values,
@@ -409,7 +410,4 @@ def _modified(pages: pa.Table) -> NDArray[np.int32]:
 
 
 def _running_sections(page_of: NDArray[np.int32], section: NDArray[np.int32]) -> NDArray[np.int32]:
-    if not len(page_of):
-        return np.zeros(0, np.int32)
-    begins = (np.diff(page_of) != 0) | (np.diff(section) != 0)
-    return np.concatenate([[0], np.cumsum(begins)]).astype(np.int32)
+    return np.cumsum(first_of_runs(page_of) | first_of_runs(section), dtype=np.int32) - np.int32(1)
