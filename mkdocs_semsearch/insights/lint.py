@@ -6,6 +6,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -94,17 +96,9 @@ class _Site:
 
     def sections(self) -> Iterator[tuple[Row, Row, int]]:
         """Yields page, first chunk and number of chunks of every section."""
-        first: Row | None = None
-        count = 0
-        for chunk in self.chunks:
-            if first is not None and (chunk["page"], chunk["section"]) == (first["page"], first["section"]):
-                count += 1
-                continue
-            if first is not None:
-                yield self.pages[first["page"]], first, count
-            first, count = chunk, 1
-        if first is not None:
-            yield self.pages[first["page"]], first, count
+        for (page, _), chunks in groupby(self.chunks, key=itemgetter("page", "section")):
+            first, *others = chunks
+            yield self.pages[page], first, 1 + len(others)
 
 
 def findings_in(

@@ -21,7 +21,7 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
-from mkdocs_semsearch.searching.pages_and_sections import absolute_url
+from mkdocs_semsearch.searching.pages_and_sections import absolute_url, first_of_runs
 from mkdocs_semsearch.searching.searcher import Searcher
 
 FEWEST_SECTIONS = 10
@@ -259,8 +259,8 @@ def _sections(index: OpenIndex) -> tuple[list[dict[str, Any]], NDArray[np.float3
     pages = pq.read_table(index.build_dir / PAGES).to_pylist()
     columns = ["page", "section", "heading_hierarchy", "anchor"]
     chunks = pq.read_table(index.build_dir / CHUNKS, columns=columns).to_pylist()
-    place = [(chunk["page"], chunk["section"]) for chunk in chunks]
-    first = [row for row in range(len(chunks)) if not row or place[row] != place[row - 1]]
+    pages_of, sections = (np.array([chunk[name] for chunk in chunks]) for name in ("page", "section"))
+    first = np.flatnonzero(first_of_runs(pages_of) | first_of_runs(sections)).tolist()
     if not first:
         return [], np.zeros((0, 0), np.float32)
     stored = np.load(index.build_dir / VECTORS, allow_pickle=False).astype(np.float32)
