@@ -91,6 +91,10 @@ class ContentCache:
                     self._stale.add(key)
         return found
 
+    def value(self, key: bytes) -> bytes | None:
+        """Returns the cached value of one key, or None."""
+        return self.get((key,)).get(key)
+
     def holds(self, keys: Iterable[bytes]) -> set[bytes]:
         """Returns the keys that have a value."""
         found: set[bytes] = set()

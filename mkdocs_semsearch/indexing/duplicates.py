@@ -92,7 +92,7 @@ class EdgeCache:
 
     def get(self, build_id: str, graph: KnnGraph) -> NDArray[np.bool_] | None:
         """Returns the cached result for the graph of a build, or None."""
-        value = self._contents.get([_edge_key(build_id, graph)]).get(_edge_key(build_id, graph))
+        value = self._contents.value(_edge_key(build_id, graph))
         edges = len(graph.indices)
         if value is None or len(value) != -(-edges // 8):
             return None

@@ -135,7 +135,7 @@ def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) ->
     """Returns the segment entries of an earlier index's Tantivy metadata, by the keys of their runs."""
     if earlier is None:
         return {}
-    value = contents.get([_segments_key(earlier[0])]).get(_segments_key(earlier[0]))
+    value = contents.value(_segments_key(earlier[0]))
     try:
         known: dict[str, Any] = json.loads(value or b"{}")
         present = json.loads((earlier[1] / _META).read_text(encoding="utf-8"))["segments"]

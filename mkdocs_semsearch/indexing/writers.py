@@ -138,7 +138,7 @@ class RowCache:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        value = self._contents.get([_build_key(build_id)]).get(_build_key(build_id))
+        value = self._contents.value(_build_key(build_id))
         try:
             # `read_table` would import a part of pyarrow that takes 0.1 s to load.
             table = pq.ParquetFile(build_dir / CHUNKS).read(use_threads=False)
