@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli.arguments import QUESTIONS
-from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
@@ -272,7 +272,7 @@ def _export_queries(searches: Sequence[Search], name: str) -> str:
     try:
         file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
     except OSError as error:
-        raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None
+        raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
     return f"Wrote {_counted(len(found), 'question')} into {file}."
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from mkdocs_semsearch.embedding.protocol import Embedder, TokenCounter, well_formed
-from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
+from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError, reason
 
 MEMO_LIMIT = 300_000
 """Greatest number of cached words (about 40 MB); a full cache is cleared. Chosen, not measured."""
@@ -104,7 +104,7 @@ class WordTokenCounter:
         try:
             content = self._file.read_bytes()
         except OSError as error:
-            raise EmbeddingError(f"{self._file} cannot be read ({error.strerror}): fetch the model again.") from error
+            raise EmbeddingError(f"{self._file} cannot be read ({reason(error)}): fetch the model again.") from error
         return hashlib.sha256(content + Path(__file__).read_bytes()).hexdigest()
 
     # Opened at the first word, because a build without changed pages counts no words.

@@ -17,7 +17,7 @@ from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact.fields import facet_column
 from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
-from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
@@ -368,7 +368,7 @@ def check_map_file(file: Path) -> bool:
             if _MARK in stream.read(2000):
                 return True
     except OSError as error:
-        raise SemsearchError(f"{file} cannot be read: {error.strerror}.") from None
+        raise SemsearchError(f"{file} cannot be read: {reason(error)}.") from None
     raise SemsearchError(f"{file} exists and is not a map: name another file, or delete it.")
 
 
@@ -386,5 +386,5 @@ def write_site_map(file: Path, html: str) -> bool:
         remove_old_parts(file.parent, f"{file.name}.")
         replace_file(file, html)
     except OSError as error:
-        raise SemsearchError(f"{file} cannot be written: {error.strerror}.") from None
+        raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
     return earlier

@@ -25,7 +25,7 @@ from mkdocs_semsearch.artifact.index_folder import (
     verify_build,
 )
 from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, manifest_to_json
-from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError
+from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError, reason
 from mkdocs_semsearch.memory import collecting_only_new
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
@@ -145,7 +145,7 @@ def copy_index(index_dir: Path, target: Path) -> None:
         remove_builds(target, keep={index.manifest.build_id, previous.build_id if previous else ""})
     except OSError as error:
         raise IndexWriteError(
-            f"The index could not be copied to {target} ({error.strerror or error}): "
+            f"The index could not be copied to {target} ({reason(error)}): "
             "make room or allow writing there, then build again."
         ) from error
 

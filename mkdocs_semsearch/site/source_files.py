@@ -222,7 +222,7 @@ def _read(config_file: Path, depth: int = 0) -> dict[str, Any]:
             return values["project"] if isinstance(values.get("project"), dict) else values
         values = yaml.load(text, _TolerantLoader)
     except OSError as error:
-        raise ConfigurationError(f"{config_file} cannot be read: {error.strerror or error}.") from error
+        raise ConfigurationError(f"{config_file} cannot be read: {reason(error)}.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         what = " ".join(reason(error).split())
         raise ConfigurationError(f"{config_file} cannot be parsed: {what}.") from error

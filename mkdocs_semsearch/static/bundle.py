@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError, reason
 from mkdocs_semsearch.static.format import (
     BUNDLE_PREFIX,
     FORMAT,
@@ -52,7 +52,7 @@ class Bundle:
                 stream.seek(begin)
                 content = stream.read(size)
         except OSError as error:
-            raise IndexCorruptError(f"{path} cannot be read ({error.strerror}): build the site again.") from None
+            raise IndexCorruptError(f"{path} cannot be read ({reason(error)}): build the site again.") from None
         self.fetched[name] = len(content)
         return unpack_blocks(content, str(path))
 
