@@ -194,11 +194,10 @@ def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
 def _add_tune_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
-    config = Path("mkdocs.yml")
     sub.add_argument(
         "--config",
         type=Path,
-        default=config,
+        default=Path("mkdocs.yml"),
         metavar="mkdocs.yml",
         help="file to write the weight into (default: %(default)s)",
     )

@@ -44,7 +44,7 @@ _LOCK_SECONDS = 60
 
 @collecting_only_new()
 def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport | None:
-    """Adds to a built site what the options request: the index, static search files, related links.
+    """Adds to a built site what the options request: a copy of the index, and the files of the search without a server.
 
     Args:
         site_dir: the site.
@@ -52,7 +52,7 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
         embedder: the one that embedded it.
 
     Returns:
-        The report on the files of the search without a server; None if the options or the size of the site exclude it.
+        The report on these files; None if the options or the size of the site exclude them.
 
     Raises:
         IndexFolderError: there is no whole index, or no way to write.

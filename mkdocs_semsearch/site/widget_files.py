@@ -207,11 +207,10 @@ _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)  # no template literal of ou
 
 
 def join_scripts(assets: Path, source: Path) -> None:
-    """Writes each entry as one file with its modules, and makes later modules import from it.
+    """Writes each entry as one file with the modules that it imports, and makes all other modules import from it.
 
-    On a slow line each file that names the next one costs a second.
-
-    Every module becomes a function that returns its exports, so names of different modules do not collide.
+    On a slow connection, every file that imports another one would take a second longer. A module becomes a function
+    that returns its exports, so that names of different modules do not collide.
 
     Args:
         assets: the folder of the widget in the site, with copies of the sources; missing files are skipped.

@@ -68,7 +68,7 @@ function drawMain(box) {
   box.link = h("a.ss-button", {}, t("as_page"));
   box.ends = h("div.ss-offers", {}, box.next, config.results_page && box.link);
   box.start = h("div.ss-start"); // filled by start.js
-  box.chips = h("div.ss-chip-groups"); // filled by facets.js
+  box.chips = h("div.ss-chip-groups"); // filled by start.js
   box.scroller = h("div.ss-scroll", {}, box.start, box.notice, box.empty, box.list, box.ends);
   box.preview = h("section.ss-preview", { "aria-label": t("preview"), "data-semsearch": "preview" });
   box.main = h("div.ss-main", {}, box.facets, box.scroller, box.preview);

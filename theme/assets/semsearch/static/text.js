@@ -1,4 +1,4 @@
-/* Turns text into words, identifiers and names, as lexical/analyzers.py, names.py, question.py, and static/format.py do. */
+/* Turns text into words, identifiers and names, as lexical/analyzers.py, lexical/question.py and static/format.py do. */
 
 const LONGEST = 120;
 
