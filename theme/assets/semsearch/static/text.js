@@ -75,7 +75,7 @@ export function readQuestion(text) {
   const phrases = phrase && /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
   const asked = withoutMarker(plain);
   const words = mostTelling(rawWords(withoutAsking(asked)).map(spoken));
-  return { text: plain, words, phrases, telling: words, embedded: asked, corrections: {}, missing: [] };
+  return { text: plain, words, phrases, telling: words, embedded: asked };
 }
 
 const MARKER =
