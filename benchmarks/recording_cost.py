@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.insights.store import InsightStore, Recorder
+from mkdocs_semsearch.insights.recorder import Recorder
+from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi

@@ -1,14 +1,11 @@
-"""Stores records of searches in a SQLite file that several processes may write, through a queue in memory."""
+"""Stores records of searches in a SQLite file that several processes may write."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import logging
-import queue
 import secrets
 import sqlite3
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -18,18 +15,7 @@ from pathlib import Path
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.search_records import Search
 
-log = logging.getLogger(__name__)
-
 FILE = "searches.sqlite3"
-QUEUE = 2000
-"""Greatest number of records that wait for the writer; further ones are dropped and counted."""
-
-BATCH = 500
-SECONDS = 0.5
-"""Seconds for which the writer collects records before a commit, so that a busy server commits twice a second."""
-
-SECONDS_BETWEEN_CLEANINGS = 600.0
-SECONDS_TO_CLOSE = 5.0
 SECONDS_FOR_OTHERS = 10.0
 """Seconds for which a process waits while another one writes."""
 
@@ -266,89 +252,6 @@ def _use_log(database: sqlite3.Connection) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
         time.sleep(0.01)
-
-
-class Recorder:
-    """Writes records in a background thread, so that a search never waits for the disk.
-
-    It writes from `start` to `close`, and may be started again.
-    """
-
-    def __init__(self, store: InsightStore) -> None:
-        self._store = store
-        self._waiting: queue.SimpleQueue[Search | None] = queue.SimpleQueue()
-        self._counts = {"written": 0, "dropped": 0, "failed": 0}
-        self._told = 0
-        self._failing = False
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Starts the thread, which also writes the records that wait."""
-        self._thread = threading.Thread(target=self._run, name="semsearch-insights", daemon=True)
-        self._thread.start()
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Records that were written, dropped because too many waited, and lost because they could not be written."""
-        return dict(self._counts)
-
-    def record(self, search: Search) -> bool:
-        """Puts a record into the queue; returns whether there was room."""
-        if self._waiting.qsize() >= QUEUE:
-            self._counts["dropped"] += 1
-            return False
-        self._waiting.put(search)
-        return True
-
-    def close(self) -> None:
-        """Writes the waiting records, and ends the thread; does nothing if it was not started."""
-        if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join(SECONDS_TO_CLOSE)
-            self._thread = None
-
-    def _run(self) -> None:
-        cleaned = -SECONDS_BETWEEN_CLEANINGS
-        open_ = True
-        while open_:
-            batch, open_ = self._collect()
-            if batch:
-                self._write(batch)
-            if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS:
-                cleaned = time.monotonic()
-                with contextlib.suppress(sqlite3.Error):  # the next batch reports it
-                    self._store.clean()
-
-    def _collect(self) -> tuple[list[Search], bool]:
-        """Waits for records; returns them, and whether more may come."""
-        batch = [self._waiting.get()]
-        until = time.monotonic() + SECONDS
-        while batch[-1] is not None and len(batch) < BATCH:
-            try:
-                batch.append(self._waiting.get(timeout=max(0.0, until - time.monotonic())))
-            except queue.Empty:
-                break
-        return [search for search in batch if search is not None], batch[-1] is not None
-
-    def _write(self, batch: Sequence[Search]) -> None:
-        dropped = self._counts["dropped"]
-        try:
-            self._store.write(batch, {"dropped": dropped - self._told})
-        except (sqlite3.Error, OSError) as error:
-            self._counts["failed"] += len(batch)
-            if not self._failing:
-                log.warning(
-                    "Searches cannot be recorded in %s: %s. Searches continue without recording.",
-                    self._store.folder,
-                    error,
-                )
-            self._failing = True
-            return
-        self._told = dropped
-        self._counts["written"] += len(batch)
-        if self._failing:
-            log.warning("Searches are recorded in %s again.", self._store.folder)
-        self._failing = False
 
 
 def _is_parquet(file: Path) -> bool:

@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.insights.recorder import Recorder
 from mkdocs_semsearch.insights.search_records import read_beacon
-from mkdocs_semsearch.insights.store import Recorder
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
 from mkdocs_semsearch.serving.html_pages import answer_page, docs_asset, docs_page

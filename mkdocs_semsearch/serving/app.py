@@ -24,7 +24,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.insights.store import InsightStore, Recorder
+from mkdocs_semsearch.insights.recorder import Recorder
+from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.serving.admission import Admission, RateLimiter, Workers, host_name, is_loopback, parse_rate
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.asgi import (

@@ -14,9 +14,9 @@ from mkdocs_semsearch.insights.store import FILE, InsightStore
 RECORDING = """
 import sys
 from pathlib import Path
-from mkdocs_semsearch.insights import store as module
+from mkdocs_semsearch.insights import recorder as module, store as records
 from tests.unit.insights.made_searches import search
-module.SECONDS_FOR_OTHERS = module.SECONDS_TO_CLOSE = 600  # however slow the machine is
+records.SECONDS_FOR_OTHERS = module.SECONDS_TO_CLOSE = 600  # however slow the machine is
 module.SECONDS, module.BATCH = 0.001, 5
 print("ready", flush=True)
 name = sys.stdin.readline().strip()
@@ -57,7 +57,7 @@ def test_several_processes_record_into_one_new_folder(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from mkdocs_semsearch.insights import store as module
+from mkdocs_semsearch.insights import recorder as module
 from tests.unit.insights.made_searches import search
 module.SECONDS = 0.001
 recorder = module.Recorder(module.InsightStore(Path(sys.argv[1])))

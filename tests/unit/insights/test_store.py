@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.insights import recorder as recorder_module
 from mkdocs_semsearch.insights import store as module
-from mkdocs_semsearch.insights.store import FILE, InsightStore, Recorder
+from mkdocs_semsearch.insights.recorder import Recorder
+from mkdocs_semsearch.insights.store import FILE, InsightStore
 from tests.unit.insights.made_searches import search
 
 
@@ -178,8 +180,8 @@ def test_a_recorder_writes_only_while_it_runs_and_can_be_started_again(store):
 
 
 def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeypatch):
-    monkeypatch.setattr(module, "QUEUE", 5)
-    monkeypatch.setattr(module, "SECONDS", 0.05)
+    monkeypatch.setattr(recorder_module, "QUEUE", 5)
+    monkeypatch.setattr(recorder_module, "SECONDS", 0.05)
     locked = threading.Event()
     write = store.write
     monkeypatch.setattr(store, "write", lambda *given: (locked.wait(60), write(*given)))
@@ -201,7 +203,7 @@ def test_a_full_queue_drops_records_counts_them_and_does_not_wait(store, monkeyp
 
 
 def test_a_full_disk_gives_one_warning(store, caplog, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(recorder_module, "SECONDS", 0.01)
     recorder = Recorder(store)
     recorder.start()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
