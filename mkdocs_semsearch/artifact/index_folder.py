@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -336,67 +335,6 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
         os.fsync(stream.fileno())
     temporary.replace(index_dir / MANIFEST)
     _sync_folder(index_dir)
-
-
-_SECONDS_OF_A_PART = 3600
-"""Age from which an unfinished file or folder counts as left by a killed process; chosen, not measured."""
-
-
-def part_of(path: Path) -> Path:
-    """Returns the path of an unfinished file or folder: it is written there and then renamed to `path`.
-
-    Every call returns another path in the same folder, so that two writers do not disturb each other.
-    """
-    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
-
-
-def remove_old_parts(folder: Path, name: str = "") -> None:
-    """Removes old unfinished files from a folder, see `part_of`; if a name is given, only those of this file."""
-    before = time.time() - _SECONDS_OF_A_PART
-    with contextlib.suppress(OSError):  # there is no such folder, or it cannot be listed
-        for entry in list(folder.iterdir()):
-            if not entry.name.startswith(f".{name}") or entry.suffix != ".part":
-                continue
-            with contextlib.suppress(OSError):  # its writer has moved it, or it belongs to another user
-                if entry.stat().st_mtime < before:
-                    shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-
-
-def replace_file(path: Path, content: str) -> None:
-    """Writes a text to an unfinished file in the same folder and renames it, so that nobody reads half a file.
-
-    Line ends are written as they are in the text, and a file that is replaced keeps its permissions.
-    """
-    part = part_of(path)
-    try:
-        part.write_text(content, encoding="utf-8", newline="")
-        with contextlib.suppress(OSError):  # there is no such file yet, or the disk has no permissions
-            shutil.copymode(path, part)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def put_in_place(written: Path, folder: Path, is_whole: Callable[[], bool]) -> None:
-    """Moves a written folder to its place, unless another process has just put the same one there.
-
-    Args:
-        written: the folder, see `part_of`.
-        folder: its place; a damaged folder there is removed.
-        is_whole: returns whether the folder is in place and undamaged.
-
-    Raises:
-        OSError: the folder cannot be moved.
-    """
-    if is_whole():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        written.rename(folder)
-    except OSError:
-        if not is_whole():
-            raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
+from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_file
 from mkdocs_semsearch.artifact.fields import facet_column
-from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions

@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from mkdocs_semsearch.artifact.atomic_files import part_of, put_in_place, remove_old_parts, replace_file
 from mkdocs_semsearch.artifact.index_folder import (
     OpenIndex,
     manifest_or_none,
     open_index,
-    part_of,
-    put_in_place,
     read_manifest,
     remove_builds,
-    remove_old_parts,
-    replace_file,
     verify_build,
 )
 from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, manifest_to_json

@@ -22,7 +22,7 @@ from urllib.parse import urljoin, urlsplit
 
 import yaml
 
-from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
+from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_file
 from mkdocs_semsearch.chunking.inline_text import title_of_name
 from mkdocs_semsearch.errors import ConfigurationError, reason
 

@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 from mkdocs_semsearch import lexical
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact import fields as artifact_fields
-from mkdocs_semsearch.artifact.index_folder import part_of, put_in_place, remove_old_parts, replace_file, sha256_of
+from mkdocs_semsearch.artifact.atomic_files import part_of, put_in_place, remove_old_parts, replace_file
+from mkdocs_semsearch.artifact.index_folder import sha256_of
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.index_folder import part_of, remove_old_parts
+from mkdocs_semsearch.artifact.atomic_files import part_of, remove_old_parts
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.static.chunk_words import ChunkWords
 from mkdocs_semsearch.static.format import (

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.artifact import EmbedderIdentity, Manifest, current_build, open_index, publish_build
-from mkdocs_semsearch.artifact.index_folder import remove_old_parts, replace_file
+from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_file
 from mkdocs_semsearch.errors import IndexNotFoundError, IndexWriteError
 
 OLD, NEW, THIRD = "0" * 15 + "1", "0" * 15 + "2", "0" * 15 + "3"
