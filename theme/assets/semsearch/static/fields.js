@@ -1,4 +1,4 @@
-/* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/tables.py. */
+/* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/columns.py. */
 
 const PAGE_FIELDS = {
   "page.path": "string",
