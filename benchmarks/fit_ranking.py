@@ -29,9 +29,9 @@ from mkdocs_semsearch import SearchQuery, open_searcher
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS
 from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching.chunk_map import group_best
 from mkdocs_semsearch.searching.evaluation import EvaluationQuery, read_queries
 from mkdocs_semsearch.searching.judgement import kind_priors
-from mkdocs_semsearch.searching.pages_and_sections import group_best
 from mkdocs_semsearch.searching.ranking import add_heading_bonus, apply_literal_rule, fuse, page_scores
 from mkdocs_semsearch.searching.searcher import Searcher
 

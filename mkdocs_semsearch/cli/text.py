@@ -13,8 +13,8 @@ from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
 from mkdocs_semsearch.searching.filter_hints import facet_hints, filter_hints
-from mkdocs_semsearch.searching.pages_and_sections import SectionInfo
 from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.records import SectionInfo
 from mkdocs_semsearch.searching.response import Result, SearchResponse, filter_to_json, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
 

@@ -22,8 +22,8 @@ from mkdocs_semsearch.insights.questions import (
 )
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.lexical.languages import stemmer_for, stems_with, telling_words
-from mkdocs_semsearch.searching.pages_and_sections import absolute_url
 from mkdocs_semsearch.searching.query import SearchQuery
+from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
 
 LISTED = 20

@@ -21,7 +21,8 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
-from mkdocs_semsearch.searching.pages_and_sections import absolute_url, first_of_runs
+from mkdocs_semsearch.searching.chunk_map import first_of_runs
+from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
 
 FEWEST_SECTIONS = 10

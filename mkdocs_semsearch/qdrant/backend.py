@@ -35,20 +35,14 @@ from mkdocs_semsearch.qdrant.reader import (
     sparse_question,
 )
 from mkdocs_semsearch.searching.backend import Matches
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, length_factors
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter, filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
-from mkdocs_semsearch.searching.pages_and_sections import (
-    ChunkMap,
-    PageLanguages,
-    Records,
-    chunk_values,
-    length_factors,
-    page_info,
-)
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, Judged, semantic_share
+from mkdocs_semsearch.searching.records import Records, chunk_values, page_info
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
 from mkdocs_semsearch.searching.scoring import ScoreRules

@@ -48,7 +48,7 @@ from mkdocs_semsearch.qdrant.collection import (
     fitting_type,
     word_dimension,
 )
-from mkdocs_semsearch.searching.pages_and_sections import PAGE_COLUMNS
+from mkdocs_semsearch.searching.records import PAGE_COLUMNS
 
 if TYPE_CHECKING:
     import tantivy

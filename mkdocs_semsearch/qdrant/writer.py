@@ -31,7 +31,7 @@ from mkdocs_semsearch.qdrant.collection import (
     patiently,
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
-from mkdocs_semsearch.searching.pages_and_sections import ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import ranked_kinds
 
 _OLDEST = (1, 19)
 """The first version of Qdrant with prefix and phrase matching."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mkdocs_semsearch.lexical.matcher import DistinctWords, Found, Matcher
-from mkdocs_semsearch.searching.pages_and_sections import Records
+from mkdocs_semsearch.searching.records import Records
 
 NearestSentence = Callable[[Sequence[str]], int | None]
 """A function that returns the position of the sentence nearest to the query, or None if it cannot compare them."""

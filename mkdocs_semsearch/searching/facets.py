@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import first_of_runs
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.tables import Tables
 

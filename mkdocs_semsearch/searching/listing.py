@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
+from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import FacetCount
 

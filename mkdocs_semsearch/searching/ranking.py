@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.searching.pages_and_sections import group_best
+from mkdocs_semsearch.searching.chunk_map import group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Weight of the semantic score in a hybrid score; the lexical score has the rest."""

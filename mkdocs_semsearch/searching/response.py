@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import LIST_FIELDS, PageInfo, SectionInfo
 from mkdocs_semsearch.searching.query import Granularity, Mode
+from mkdocs_semsearch.searching.records import LIST_FIELDS, PageInfo, SectionInfo
 
 __all__ = [
     "AnswerMode",

@@ -13,18 +13,12 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import literal_name
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, first_of_runs, group_best
 from mkdocs_semsearch.searching.excerpts import NearestSentence, make_excerpt, text_for_excerpt
 from mkdocs_semsearch.searching.listing import ListedPage
-from mkdocs_semsearch.searching.pages_and_sections import (
-    ChunkMap,
-    PageInfo,
-    Records,
-    SectionInfo,
-    first_of_runs,
-    group_best,
-)
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import RULES, Candidates, top
+from mkdocs_semsearch.searching.records import PageInfo, Records, SectionInfo
 from mkdocs_semsearch.searching.response import PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
 

@@ -14,8 +14,8 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.judgement import is_answerable, match_share
-from mkdocs_semsearch.searching.pages_and_sections import ChunkMap
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,

@@ -24,10 +24,10 @@ from mkdocs_semsearch.lexical.question import Question, read_question
 from mkdocs_semsearch.searching.backend import Backend, EmbeddedBackend, Matches
 from mkdocs_semsearch.searching.excerpts import following_rows
 from mkdocs_semsearch.searching.facets import facet_counts
-from mkdocs_semsearch.searching.pages_and_sections import Records
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder, QueryVectors
 from mkdocs_semsearch.searching.ranking import semantic_share
+from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import (
     FacetField,
     PageDetail,

@@ -25,20 +25,10 @@ from mkdocs_semsearch.artifact.index_folder import read_tables
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.lexical.question import NamedChunk
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, first_of_runs, length_factors, ranked_kinds
 from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.filters import Filter
-from mkdocs_semsearch.searching.pages_and_sections import (
-    PAGE_COLUMNS,
-    ChunkMap,
-    PageLanguages,
-    Records,
-    chunk_values,
-    first_of_runs,
-    length_factors,
-    page_from,
-    page_values,
-    ranked_kinds,
-)
+from mkdocs_semsearch.searching.records import PAGE_COLUMNS, Records, chunk_values, page_from, page_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,8 +18,8 @@ from mkdocs_semsearch.artifact.fields import as_text
 from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
-from mkdocs_semsearch.searching.pages_and_sections import absolute_url
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
+from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.embedding.token_table import question_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
-from mkdocs_semsearch.searching.pages_and_sections import first_of_runs
+from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.static.format import Blocks, Value, in_key_order, smallest_unsigned, terms_of
 
 HEADING, IDENTIFIERS, ASKED = "heading", "identifiers", "asked"

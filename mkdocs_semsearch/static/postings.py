@@ -22,7 +22,7 @@ from mkdocs_semsearch.lexical.terms import (
     saturation,
     saturation_by,
 )
-from mkdocs_semsearch.searching.pages_and_sections import first_of_runs
+from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.static.chunk_words import (
     HEADING,
     IDENTIFIERS,

@@ -16,8 +16,9 @@ from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
-from mkdocs_semsearch.searching.pages_and_sections import PageLanguages, page_info, ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import PageLanguages, ranked_kinds
 from mkdocs_semsearch.searching.ranking import RULES
+from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
 from mkdocs_semsearch.static.format import (

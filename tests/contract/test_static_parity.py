@@ -21,9 +21,9 @@ from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code, joined_name
 from mkdocs_semsearch.lexical.question import other_numbers, read_question, telling_lines
 from mkdocs_semsearch.lexical.spellings import other_spellings
+from mkdocs_semsearch.searching.chunk_map import RANKED_KINDS
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
-from mkdocs_semsearch.searching.pages_and_sections import RANKED_KINDS
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import SemanticScale
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json

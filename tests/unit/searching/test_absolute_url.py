@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.searching.pages_and_sections import absolute_url
+from mkdocs_semsearch.searching.records import absolute_url
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching.chunk_map import group_best, length_factors, repetition_factors
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
-from mkdocs_semsearch.searching.pages_and_sections import group_best, length_factors, repetition_factors
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     HEADING_BONUS,

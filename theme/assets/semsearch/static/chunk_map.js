@@ -1,4 +1,4 @@
-/* Finds the page and the section of each chunk, and the factor of its scores. See searching/pages_and_sections.py. */
+/* Finds the page and the section of each chunk, and the factor of its scores. See searching/chunk_map.py. */
 
 /** Returns the page and the section of each chunk, and the first chunk of each page. */
 export function chunkMap(core, chunks) {

@@ -1,4 +1,4 @@
-/* The languages of pages; see searching/pages_and_sections.py and `one_translation` in searching/results.py. */
+/* The languages of pages; see searching/chunk_map.py and `one_translation` in searching/results.py. */
 
 const primary = (tag) => tag.split("-")[0];
 

@@ -1,4 +1,4 @@
-/* Reads the texts of the sections and pages that an answer shows. */
+/* Reads the sections and pages that an answer shows. See searching/records.py. */
 
 import { shardOf } from "./bundle.js";
 import { COLON_AT_END } from "./excerpts.js";
