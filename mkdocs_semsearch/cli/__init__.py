@@ -1,6 +1,7 @@
 """The command `semsearch`: parses its arguments, runs a subcommand, and turns errors into exit codes.
 
-`arguments` defines the arguments, `commands` has the subcommands, and `text` formats what they print.
+`arguments` defines the arguments, `commands` has the subcommands, `indexes` finds the indexes that they name, and
+`text` formats what they print.
 """
 
 from __future__ import annotations

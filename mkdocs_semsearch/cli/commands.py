@@ -7,20 +7,18 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.cli.arguments import QUESTIONS
+from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
     from mkdocs_semsearch.insights.store import InsightStore
-    from mkdocs_semsearch.searching.searcher import Searcher
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
 
@@ -150,7 +148,7 @@ def _query(given: argparse.Namespace) -> int:
         correct=not given.literal,
         explain=given.explain,
     )
-    with _engine("static" if given.mode == "static" else given.engine)(_index_place(given.index)) as searcher:
+    with opener("static" if given.mode == "static" else given.engine)(index_place(given.index)) as searcher:
         response = searcher.search(query)
         if given.format == "json":
             print_json(to_json(response))
@@ -161,17 +159,6 @@ def _query(given: argparse.Namespace) -> int:
         for hint in wrong_facets(query, response, searcher):
             say(hint)
     return 0
-
-
-def _engine(name: str) -> Callable[[str | Path], AbstractContextManager[Searcher]]:
-    """Returns the function that opens an index for the engine `sidecar` or `static`."""
-    from mkdocs_semsearch import open_searcher
-
-    if name != "static":
-        return open_searcher
-    from mkdocs_semsearch.static.search import open_static
-
-    return lambda place: open_static(_index_dir(place))
 
 
 def _mcp(given: argparse.Namespace) -> int:
@@ -195,7 +182,7 @@ def _inspect(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.artifact import open_index
     from mkdocs_semsearch.cli.text import inspection, inspection_text, print_as
 
-    found = inspection(open_index(_index_dir(given.index), verify=given.verify), verified=given.verify)
+    found = inspection(open_index(index_dir(given.index), verify=given.verify), verified=given.verify)
     print_as(given.format, found, inspection_text(found))
     return 0
 
@@ -229,7 +216,7 @@ def _insights_of_one(given: argparse.Namespace, store: InsightStore, since: str)
     """Reports or exports the records since an hour, of one of several indexes if it is named."""
     from mkdocs_semsearch.insights.store import names_of_sites
 
-    site, index = _one_of_several(given.index)
+    site, index = one_of_several(given.index)
     searches = store.of_site(site, since)
     recorded = store.newest()
     if site is None and len(recorded) > 1:
@@ -243,20 +230,6 @@ def _insights_of_one(given: argparse.Namespace, store: InsightStore, since: str)
     newest = max((hour for name, hour in recorded.items() if site in (None, name)), default="")
     dropped = store.counters().get("dropped", 0)
     _report(given.format, index, searches, dropped=dropped, since=since, newest=newest)
-
-
-def _one_of_several(index: str | None) -> tuple[str | None, str | None]:
-    """Reads `NAME=INDEX`, for the records of one of several indexes, or only the index."""
-    from mkdocs_semsearch.serving.settings import parse_named_index
-
-    return parse_named_index(index) if index is not None and _has_name(index) else (None, index)
-
-
-def _has_name(index: str) -> bool:
-    """Returns whether this is `NAME=INDEX`, and not a folder whose name has a `=`."""
-    from mkdocs_semsearch.serving.settings import split_name
-
-    return split_name(index)[0] is not None and not Path(index).is_dir()
 
 
 def _export_queries(searches: Sequence[Search], name: str) -> str:
@@ -285,7 +258,7 @@ def _report(form: str, index: str | None, searches: Sequence[Search], **about: A
     from mkdocs_semsearch.cli.text import print_as, print_html
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
 
-    with open_searcher(_index_place(index)) as searcher:
+    with open_searcher(index_place(index)) as searcher:
         report = make_report(searches, searcher, **about)
     if form == "html":
         print_html(report_html(report))
@@ -313,7 +286,7 @@ def _lint(given: argparse.Namespace) -> int:
     _, config = _site_config(given.config)
     in_navigation = None if config is None or config.nav is None else config.nav.__contains__
     reached = {search.opened for search in _searches(given.insights) if search.opened}
-    place = _index_place(given.index)
+    place = index_place(given.index)
     with open_searcher(place) as searcher:
         found = findings_in(folder_of(place), searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
     docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
@@ -335,7 +308,7 @@ def _map(given: argparse.Namespace) -> int:
         given.parser.error("--since is for the records of searches: name their folder with --insights")
     check_map_file(given.output)  # before minutes of work
     searches = _searches(given.insights, given.since)
-    place = _index_place(given.index)
+    place = index_place(given.index)
     with open_searcher(place) as searcher:
         drawn = make_site_map(folder_of(place), searcher, facet=given.facet, searches=searches)
     replaced = write_site_map(given.output, site_map_html(drawn))
@@ -350,7 +323,7 @@ def _tune(given: argparse.Namespace) -> int:
     from mkdocs_semsearch.searching.evaluation import fit_semantic_share, read_queries
     from mkdocs_semsearch.site.source_files import write_semantic_share
 
-    with open_searcher(_index_place(given.index)) as searcher:
+    with open_searcher(index_place(given.index)) as searcher:
         found = fit_semantic_share(searcher, read_queries(given.queries))
     print_as(given.format, found.to_json(), tuning_text(found))
     line = f"ranking: {{semantic: {found.share:g}}}"
@@ -379,14 +352,14 @@ def _eval(given: argparse.Namespace) -> int:
         given.parser.error(f"--min-mrr is {given.min_mrr:g}: it must be from 0 to 1")
     queries = read_queries(given.queries)
     by_section = given.granularity in ("section", "chunk")
-    indexes = _named_indexes(given.index)
-    _check_corpora(given.queries, indexes, {question.corpus for question in queries})
+    indexes = named_indexes(given.index)
+    check_corpora(given.queries, indexes, {question.corpus for question in queries})
     found = evaluate_indexes(
         indexes,
         queries,
         mode=given.mode,
         by_section=by_section,
-        engine=_engine(given.engine),
+        engine=opener(given.engine),
     )
     figures = {"engine": given.engine, "mode": given.mode, "granularity": "section" if by_section else "page"}
     figures |= found.figures()
@@ -396,44 +369,6 @@ def _eval(given: argparse.Namespace) -> int:
     if given.min_mrr is not None and found.mrr < given.min_mrr:
         raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
     return 0
-
-
-def _named_indexes(given: Sequence[str]) -> dict[str | None, str]:
-    """Reads `DIR` or any number of `corpus=DIR`."""
-    from mkdocs_semsearch.serving.settings import split_name
-
-    if len(given) < 2 and not any(map(_has_name, given)):
-        return {None: _index_place(given[0] if given else None)}
-    pairs = [split_name(item) for item in given]
-    if not all(name and folder for name, folder in pairs):
-        raise SemsearchError("Give one INDEX, or for each a corpus and its folder: fastapi=a/semsearch-index.")
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise SemsearchError(f"Two indexes have the name {name!r}: each needs its own.")
-    return dict(pairs)
-
-
-def _check_corpora(file: Path, indexes: Iterable[str | None], corpora: Iterable[str | None]) -> None:
-    """Checks that each index with a name has questions; a wrong name would leave them out silently."""
-    there = sorted(filter(None, corpora))
-    for name in indexes:
-        if name is not None and name not in there:
-            advice = f"its corpora are {', '.join(there)}" if there else "write it as `corpus` in each line"
-            raise SemsearchError(
-                f"No question of {file} is about the corpus {name!r}: {advice}, or give one INDEX without a name."
-            )
-
-
-def _index_place(given: str | None) -> str:
-    return given or os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX_DIR
-
-
-def _index_dir(given: str | Path | None) -> Path:
-    """Returns the folder of an index, or of the local copy of one that is published at a URL."""
-    from mkdocs_semsearch.serving.published_index import local_folder
-
-    return local_folder(given or _index_place(None))
 
 
 def say(line: str) -> None:
