@@ -63,11 +63,7 @@ def open_static_searcher(folder: str | Path) -> Searcher:
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: it cannot be opened.
     """
-    return searcher_of(open_bundle(Path(folder)))
-
-
-def searcher_of(bundle: Bundle) -> Searcher:
-    """Opens a bundle for queries."""
+    bundle = open_bundle(Path(folder))
     return Searcher(_manifest(bundle), backend_of(bundle), StaticEncoder(bundle))
 
 
