@@ -16,7 +16,7 @@ from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
-from mkdocs_semsearch.searching.chunk_map import PageLanguages, ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import PageLanguages, first_of_runs, ranked_kinds
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
@@ -127,9 +127,7 @@ def _sections(chunks: ChunkTable) -> dict[str, Value]:
 
 def _section_starts(chunks: ChunkTable) -> NDArray[np.uint8]:
     """Returns 1 for the first chunk of every section, otherwise 0."""
-    starts = np.ones(len(chunks), np.uint8)
-    starts[1:] = (np.diff(chunks.pages) != 0) | (np.diff(chunks.integers("section")) != 0)
-    return starts
+    return (first_of_runs(chunks.pages) | first_of_runs(chunks.integers("section"))).astype(np.uint8)
 
 
 class NameHashes:
