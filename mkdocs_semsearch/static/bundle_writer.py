@@ -7,11 +7,11 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from mkdocs_semsearch.static.meaning import Planes, fit_reduction, write_meaning
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, Postings, index_words, suffix_rules
 from mkdocs_semsearch.static.site_writer import NameHashes, Record, language_tags, write_site
 from mkdocs_semsearch.static.word_shards import write_positions, write_terms, write_words
+
+if TYPE_CHECKING:
+    import tantivy
 
 _LEAST_DIMENSIONS, _MOST_DIMENSIONS = 96, 128
 _VECTOR_BYTES = 200_000
@@ -320,14 +323,14 @@ def _write_words(
     analyzer = telling_words(stop_words)
     postings = index_words(words, stem, lambda word: not analyzer.analyze(word))
     parts = {
-        "terms": write_terms(folder, postings, _telling(postings, stop_words, len(words.added)), shards),
+        "terms": write_terms(folder, postings, _telling(postings, analyzer, len(words.added)), shards),
         "words": write_words(folder, postings.frequency, shards),
         "positions": write_positions(folder, postings.places, shards),
     }
     return parts, {
         "unit": WEIGHT_UNIT * CLAUSE_UNIT,
         "suffixes": suffix_rules(postings.stems),
-        "stop": _stop_words(postings, stop_words),
+        "stop": _stop_words(postings, analyzer, stop_words),
         "links": list(links_of(stop_words)),
         "common": manifest.lexical.get("common", []),
     }
@@ -374,13 +377,12 @@ def _chunk_text(chunk: Record, added: Sequence[str]) -> ChunkText:
     )
 
 
-def _telling(postings: Postings, stemmer: str | None, chunks: int) -> Any:
-    analyzer = telling_words(stemmer)
+def _telling(postings: Postings, analyzer: tantivy.TextAnalyzer, chunks: int) -> Callable[[str], bool]:
+    """Returns a function that says whether a word may be highlighted: no stop word, and not in too many chunks."""
     common = COMMON_SHARE * chunks
     return lambda word: postings.frequency[word] < common and bool(analyzer.analyze(word))
 
 
-def _stop_words(postings: Postings, stemmer: str | None) -> list[str]:
+def _stop_words(postings: Postings, analyzer: tantivy.TextAnalyzer, stemmer: str | None) -> list[str]:
     """Returns the stop words among the words of the site, and those of questions."""
-    analyzer = telling_words(stemmer)
     return sorted({word for word in postings.frequency if not analyzer.analyze(word)}.union(listed_stop_words(stemmer)))
