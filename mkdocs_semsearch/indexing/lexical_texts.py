@@ -153,7 +153,9 @@ def site_compounds(
     return divided, hashes
 
 
-def spoken_chunks(page: ChunkedPage, stemmer: str | None, added: AddedWords) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
+def chunks_with_added_words(
+    page: ChunkedPage, stemmer: str | None, added: AddedWords
+) -> Iterator[tuple[Chunk, tuple[str, ...]]]:
     """Yields the chunks of a page, each with the words that are added to it."""
     texts = ((chunk.heading_hierarchy, chunk.content) for chunk in page.chunks)
     return zip(page.chunks, added.of_page(page.path, page.front_matter, stemmer, texts), strict=True)
@@ -200,7 +202,7 @@ class SiteTexts:
             for page, stemmer, key in zip(self.pages[here], self.stemmers[here], keys, strict=True):
                 texts = _read(known.get(key), len(page.chunks))
                 if texts is None:
-                    texts = [terms_with(stemmer)(*spoken) for spoken in spoken_chunks(page, stemmer, self.added)]
+                    texts = [terms_with(stemmer)(*pair) for pair in chunks_with_added_words(page, stemmer, self.added)]
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self.contents.put(new)

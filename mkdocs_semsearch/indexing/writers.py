@@ -19,7 +19,7 @@ from mkdocs_semsearch.artifact.fields import CHUNK_COLUMNS, chunks_schema, facet
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_content_hash
-from mkdocs_semsearch.indexing.lexical_texts import spoken_chunks
+from mkdocs_semsearch.indexing.lexical_texts import chunks_with_added_words
 from mkdocs_semsearch.lexical.extra_words import NO_ADDED_WORDS, AddedWords
 
 
@@ -45,10 +45,10 @@ class IndexedRows:
     stemmers: Sequence[str | None]
     added: AddedWords = NO_ADDED_WORDS
 
-    def spoken_chunks(self) -> Iterator[tuple[Chunk, Sequence[str]]]:
+    def chunks_with_added_words(self) -> Iterator[tuple[Chunk, Sequence[str]]]:
         """Yields all chunks, each with the words that are added to it."""
         for page, stemmer in zip(self.pages, self.stemmers, strict=True):
-            yield from spoken_chunks(page, stemmer, self.added)
+            yield from chunks_with_added_words(page, stemmer, self.added)
 
 
 class StoreWriter(Protocol):

@@ -200,23 +200,23 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     page_fields = _PageFields(rows, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
     records = chunk_rows(rows.pages, rows.groups.tolist())
-    every = zip(records, rows.spoken_chunks(), _literal_names(rows), strict=True)
+    every = zip(records, rows.chunks_with_added_words(), _literal_names(rows), strict=True)
     for row, (record, (chunk, added), (titles, headings)) in enumerate(every):
         page = record["page"]
-        spoken = words.of(chunk, added, rows.stemmers[page])
+        written = words.of(chunk, added, rows.stemmers[page])
         payload = {
             **page_fields.payload(page),
             **_payload(chunk_fields, record),
             KIND: CHUNK_POINT,
             CHUNK: {name: record[name] for name in CHUNK_COLUMNS},
-            EXACT_TEXT: spoken.exact_text,
+            EXACT_TEXT: written.exact_text,
             HEADING_STEMS: words.heading_stems(chunk),
         }
         if titles:
             payload[TITLE_NAME] = list(map(literal_name, titles))
         if headings:
             payload[HEADING_NAME] = list(map(literal_name, headings))
-        sparse = models.SparseVector(indices=spoken.dimensions, values=spoken.scores)
+        sparse = models.SparseVector(indices=written.dimensions, values=written.scores)
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)
     for number, record in enumerate(page_fields.rows):
         shown = {name: record[name] for name in PAGE_COLUMNS}

@@ -85,7 +85,7 @@ class QdrantWriter:
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
-        chunks = list(rows.spoken_chunks())
+        chunks = list(rows.chunks_with_added_words())
         of_chunks = [stemmer for page, stemmer in zip(rows.pages, rows.stemmers, strict=True) for _ in page.chunks]
         words = SparseWords.counted(chunks, of_chunks)
         TermList.write(folder / TERMS, words.statistics.chunks_with)
