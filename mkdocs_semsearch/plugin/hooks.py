@@ -232,7 +232,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 embedder=self._embedder(),
                 progress=progress,
             )
-            widget_files.tell_languages(site_dir, report.languages, report.facets)
+            widget_files.add_languages(site_dir, report.languages, report.facets)
             if settings.related:
                 write_related_links(site_dir, settings)
             written = publish_search(site_dir, settings, self._embedder())
@@ -251,7 +251,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 "`static: true` writes the files for a search in the browser all the same."
             )
         self._log_unused_options(config)
-        _say(report, self._pages.misfits(), strict=config.strict)
+        _log_report(report, self._pages.misfits(), strict=config.strict)
         for finding in findings:  # a build with `--strict` fails for them
             log.warning(finding)
 
@@ -290,7 +290,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
             report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
-            _say(report, misfits, strict=config.strict)
+            _log_report(report, misfits, strict=config.strict)
             return open_preview(index_dir, embedder)
 
         self._preview.submit(job)
@@ -340,7 +340,7 @@ def _site(config: MkDocsConfig) -> Site:
     return Site(config.site_name or "", config.site_url or "", site_language(config), edited)
 
 
-def _say(report: SiteReport, misfits: tuple[str, ...], *, strict: bool) -> None:
+def _log_report(report: SiteReport, misfits: tuple[str, ...], *, strict: bool) -> None:
     for misfit in (*misfits, *report.misfits):
         log.warning(misfit)
     for warning in report.warnings:

@@ -75,7 +75,7 @@ def index_built_site(
         _copy_widget(site_dir, settings, site)
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
-        widget_files.tell_languages(site_dir, report.languages, report.facets)
+        widget_files.add_languages(site_dir, report.languages, report.facets)
     paths = [page.path for page in pages]
     options = (("exclude", settings.exclude), ("kinds", settings.kinds))
     unmatched = [f"{complaint}." for option, globs in options for complaint in unmatched_globs(option, globs, paths)]

@@ -121,7 +121,7 @@ def withdraw_static(site_dir: Path) -> None:
     _change_config(site_dir / CONFIG, static=False)
 
 
-def tell_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration]) -> None:
+def add_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration]) -> None:
     """Adds the languages of the pages and the facets to the `config.json` of a built site.
 
     Args:
