@@ -33,7 +33,7 @@ LATER = BESIDE | {
     "rare.js",
     "sheet.css",
     "sheet.js",
-    "spoken.js",
+    "translations.js",
 }
 # Loaded by the results page only.
 PAGE = {"page.js", "page.css", "plain.css"}

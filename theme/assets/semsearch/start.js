@@ -52,7 +52,7 @@ const captioned = (label, content, offers) =>
 export async function fill(view, parts) {
   const { store, t, config, chips } = parts;
   t.add(ENGLISH);
-  if (config.languages) parts.later("./spoken.js", parts.list, "spoken");
+  if (config.languages) parts.later("./translations.js", parts.list, "translations");
   await loadStyle(parts, new URL("panels.css", import.meta.url));
   parts.recents = new Recents(parts.root, config.recents !== false);
 
