@@ -35,10 +35,10 @@ def site_without_files(page, configure, serving):
     """A server whose sidecar and files are out of reach once a page is open, and a function that connects it again."""
     with serving.SiteServer(configure()) as server:
         server.sidecar.alive = False
-        page.route("**/semsearch/ladder.js", lambda route: route.abort())
+        page.route("**/semsearch/failover.js", lambda route: route.abort())
 
         def reconnect():
-            page.unroute("**/semsearch/ladder.js")
+            page.unroute("**/semsearch/failover.js")
             server.sidecar.alive = True
 
         yield server, reconnect

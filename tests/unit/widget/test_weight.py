@@ -21,7 +21,7 @@ LATER = BESIDE | {
     "empty.js",
     "fallback.js",
     "insights.js",
-    "ladder.js",
+    "failover.js",
     "markdown.js",
     "mode.js",
     "more.js",

@@ -108,7 +108,7 @@ export class Search {
     } catch (error) {
       if (this.down || !this.store.state.open) return;
       await this.#lose(error);
-      if (!this.store.state.answer) this.store.set({ mode: this.ladder?.mode ?? "offline" });
+      if (!this.store.state.answer) this.store.set({ mode: this.failover?.mode ?? "offline" });
     }
   }
 
@@ -123,7 +123,7 @@ export class Search {
     this.#supersede();
     this.#settle();
     clearTimeout(this.#again);
-    this.ladder?.rest();
+    this.failover?.rest();
     this.down = false;
   }
 
@@ -175,7 +175,7 @@ export class Search {
       }
     const answer = substitute ?? (await this.#substitute(question, signal));
     if (!current()) return;
-    const mode = this.ladder?.mode ?? "offline";
+    const mode = this.failover?.mode ?? "offline";
     if (answer && answer !== substitute) this.show(answer);
     else this.#settle({ mode: answer || mode === "building" ? mode : "offline" });
   }
@@ -198,12 +198,12 @@ export class Search {
   async #lose(error) {
     this.reportError(error);
     if (error.status === 422) return; // refuses this question only
-    const ladder = await this.#loadLadder();
-    if (ladder) ladder.retryLater(error);
+    const failover = await this.#loadFailover();
+    if (failover) failover.retryLater(error);
     else this.#tryAgain();
   }
 
-  /** Tries again without the ladder, whose file could not be loaded: the connection is gone, or the whole site. */
+  /** Tries again without the failover, whose file could not be loaded: the connection is gone, or the whole site. */
   #tryAgain() {
     clearTimeout(this.#again);
     if (!this.store.state.open) return;
@@ -214,14 +214,14 @@ export class Search {
   }
 
   async #substitute(question, signal) {
-    const ladder = await this.#loadLadder();
-    return (await ladder?.answer(question, signal)) ?? null;
+    const failover = await this.#loadFailover();
+    return (await failover?.answer(question, signal)) ?? null;
   }
 
   /** Null if the site cannot be reached either. */
-  async #loadLadder() {
-    const { Ladder } = await import("./ladder.js").catch(() => ({}));
-    return (this.ladder ??= Ladder ? new Ladder(this) : null);
+  async #loadFailover() {
+    const { Failover } = await import("./failover.js").catch(() => ({}));
+    return (this.failover ??= Failover ? new Failover(this) : null);
   }
 }
 

@@ -11,7 +11,7 @@ const ENGLISH = {
   mode_slow: "The search service is slow: these results come from your browser. Better ones will follow…",
 };
 
-export class Ladder {
+export class Failover {
   #timer = 0;
   #attempts = 0;
 
