@@ -1,6 +1,6 @@
-"""Limits the memory that libraries reserve, and what the collector of garbage looks at during a build.
+"""Limits the memory that libraries reserve, and keeps the garbage collector of a build from visiting old objects.
 
-The arenas of glibc are always limited, more under a limited address space.
+The number of arenas of glibc is always limited, and further if the address space is.
 
 If the address space is limited (`ulimit -v`, RLIMIT_AS), libraries must reserve little of it. By default Arrow's
 allocator reserves 1 GB, the C library 64 MB for each of a few threads, OpenBLAS 32 MB for each concurrent matrix
@@ -82,11 +82,10 @@ def limit_arenas() -> None:
 
 @contextmanager
 def collecting_only_new() -> Iterator[None]:
-    """Collects no garbage among the objects that exist at the start, which a whole site's build has 500,000 of.
+    """Keeps the garbage collector from visiting the objects that exist at the start: 500,000 in the build of a site.
 
-    Every collection of all objects would visit them, for 70 ms on a site of 6,000 chunks. Whatever becomes garbage
-    among them is collected after the end. If several threads use it at once, the first to finish switches it off for
-    the others.
+    Each full collection would spend 70 ms on them for a site of 6,000 chunks. Those that become garbage meanwhile are
+    collected afterwards. If several threads use it at once, it ends for all of them when the first one finishes.
     """
     gc.freeze()
     try:
