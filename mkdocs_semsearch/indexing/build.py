@@ -1,87 +1,33 @@
-"""Builds the index folder of a site from its chunked pages."""
+"""Builds the index folder of a site from its chunked pages, unless the current build has the same content."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime
 import hashlib
 import importlib.util
 import json
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields, replace
-from importlib.metadata import version
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from mkdocs_semsearch.artifact import FORMAT, EncoderInfo, FacetDeclaration, Manifest, current_build, publish_build
+from mkdocs_semsearch.artifact import FORMAT, Manifest, current_build, publish_build
 from mkdocs_semsearch.artifact.index_folder import refuse_foreign_folder
-from mkdocs_semsearch.artifact.manifest import ENCODER, GRAPH, LEXICAL, VECTORS
-from mkdocs_semsearch.chunking import ChunkedPage, heading_text
+from mkdocs_semsearch.artifact.manifest import VECTORS
+from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.chunking.page_role import page_address
-from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
-from mkdocs_semsearch.indexing.chunk_vectors import (
-    HEADING_WEIGHT,
-    ChunkVectors,
-    chunk_vectors,
-    coverage_warning,
-    model_coverage,
-)
-from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest, section_indexes
-from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
-from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
-from mkdocs_semsearch.indexing.lexical_texts import (
-    SiteTexts,
-    common_words_of,
-    site_compounds,
-    texts_code,
-    with_reader_words,
-)
-from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
-from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
-from mkdocs_semsearch.lexical.analyzers import Analysis
-from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords, home_pins
-from mkdocs_semsearch.lexical.languages import languages_without_stemmer, page_stemmers, stemmer_for
-
-GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
-
-_PARITY_SAMPLE = 32
-"""Number of texts with which an exported encoder is compared with the original; chosen, not measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
-    """Settings of a build that end up in the manifest.
-
-    Attributes:
-        facets: declared facet fields, in the order of the configuration.
-        site_name, site_url: name and URL of the site.
-        language: default language of the site, for pages that do not declare one.
-        edit_url: URL for editing a page, see `Manifest`.
-        graph: method for the k-NN lists.
-        semantic_share: weight of the semantic score in hybrid scores; None for the default.
-        synonyms, pins: see `ReaderWords`.
-        export_encoder: export the query encoder into the index if the model allows it and ONNX is installed.
-    """
-
-    facets: tuple[FacetDeclaration, ...] = ()
-    site_name: str = ""
-    site_url: str = ""
-    language: str = "en"
-    edit_url: str = ""
-    graph: GraphMethod = "auto"
-    semantic_share: float | None = None
-    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    pins: Mapping[str, str] = field(default_factory=dict)
-    export_encoder: bool = True
+from mkdocs_semsearch.indexing.build_writer import GENERATOR, BuildOptions, BuildWriter
+from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors, coverage_warning
+from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
+from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
+from mkdocs_semsearch.indexing.lexical_texts import texts_code
+from mkdocs_semsearch.indexing.writers import StoreWriter
+from mkdocs_semsearch.lexical.extra_words import home_pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +115,10 @@ def build_index(
     changed = manifest is None or manifest.build_id != build_id
     lost = not changed and store is not None and not store.holds(build_id, chunks + len(pages))
     if changed or lost:
-        contents = _Contents(
+        writer = BuildWriter(
             build_id, pages, digests, embedded.vectors, embedder, options, store, cache_dir, cache_max_bytes
         )
-        manifest = _published(contents, manifest, index_dir, only_in_store=lost)
+        manifest = _published(writer, manifest, index_dir, only_in_store=lost)
     if store is not None:
         store.publish(build_id)
     assert manifest is not None
@@ -190,17 +136,17 @@ def build_index(
     )
 
 
-def _published(contents: _Contents, earlier: Manifest | None, index_dir: Path, *, only_in_store: bool) -> Manifest:
+def _published(writer: BuildWriter, earlier: Manifest | None, index_dir: Path, *, only_in_store: bool) -> Manifest:
     """Writes a build with the help of the folder's current one, and makes it the current one.
 
     If only the store has lost the current build, it is written there, and the folder stays as it is.
     """
     if earlier is not None and not earlier.store:
-        contents = contents.after(earlier, index_dir)
+        writer = writer.after(earlier, index_dir)
     if earlier is None or not only_in_store:
-        return publish_build(index_dir, contents.build_id, contents.write)
+        return publish_build(index_dir, writer.build_id, writer.write)
     with tempfile.TemporaryDirectory(prefix="semsearch-") as folder:
-        contents.write(Path(folder))
+        writer.write(Path(folder))
     return earlier
 
 
@@ -247,170 +193,3 @@ def _build_id(
 
 _PAGE_FIELDS = tuple(field.name for field in fields(ChunkedPage) if field.name not in ("chunks", "links", "written"))
 """Fields of a page that are part of the build id; the file's modification time is not, because copies differ in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Contents:
-    """The parts of a build, ready to be written.
-
-    Attributes:
-        build_id: identifier of the build.
-        pages: the pages, in the order of the tables.
-        digests: `page_digest` of each page.
-        vectors: float16 `[chunks, d]`, the stored vectors.
-        embedder: its identity goes into the manifest, its query encoder into `encoder/`.
-        options, store, cache_dir, cache_max_bytes: see `build_index`.
-        earlier: graph of the previous build, if there is one.
-        earlier_rows: chunk rows of the previous build, if they can be reused.
-        earlier_build: folder of the previous build.
-    """
-
-    build_id: str
-    pages: Sequence[ChunkedPage]
-    digests: Sequence[bytes]
-    vectors: NDArray[np.float16]
-    embedder: Embedder
-    options: BuildOptions
-    store: StoreWriter | None
-    cache_dir: Path | None
-    cache_max_bytes: int
-    earlier: EarlierGraph | None = None
-    earlier_rows: EarlierRows | None = None
-    earlier_build: Path | None = None
-
-    def after(self, manifest: Manifest, index_dir: Path) -> _Contents:
-        """Returns a copy that reuses graph, rows and words of an earlier build."""
-        folder = index_dir / manifest.build_id
-        earlier = None
-        if manifest.embedder == self.embedder.identity:
-            earlier = EarlierGraph.load(folder, str(manifest.graph.get("method")))
-        with self._open_cache() as known:
-            if earlier is not None:
-                earlier = replace(earlier, similar=EdgeCache(known).get(manifest.build_id, earlier.graph))
-            rows = RowCache(known).earlier(manifest.build_id, folder)
-        return replace(self, earlier=earlier, earlier_rows=rows, earlier_build=folder)
-
-    def write(self, folder: Path) -> Manifest:
-        """Fills an empty folder and returns its manifest, still without the list of files."""
-        options = self.options
-        # The index contains the rounded vectors, so graph and duplicates are computed from these.
-        vectors = self.vectors.astype(np.float32)
-        languages = [page.language for page in self.pages]
-        stemmers = page_stemmers(languages, options.language)
-        others = languages_without_stemmer((options.language, *filter(None, languages)))
-        analysis = Analysis(stemmers or [stemmer_for(options.language)], others)
-        with self._open_cache() as contents:
-            compounds, digests = site_compounds(self.pages, self.digests, stemmers, contents)
-        added = AddedWords(self._readers, compounds)
-        store: Mapping[str, Any] = {}
-        # Tantivy and NumPy release the interpreter's lock, so words and vectors can use one core each.
-        # An edit needs little linear algebra, whose threads would keep the cores busy while they wait for more.
-        with ThreadPoolExecutor(1) as pool, threadpool_limits(None if self.earlier is None else 1, "blas"):
-            handed_over = threading.Event()
-            words = pool.submit(self._write_words, folder, analysis, stemmers, added, digests, handed_over.set)
-            words.add_done_callback(lambda _: handed_over.set())
-            if self.earlier is not None:  # an edit is many short steps, and each of them would wait for the lock
-                handed_over.wait()
-            graph = build_knn_graph(vectors, options.graph, earlier=self.earlier, stored=self.vectors)
-            groups = self._duplicate_groups(vectors, graph)
-            if self.store is None:
-                np.save(folder / VECTORS, self.vectors, allow_pickle=False)
-                graph.save(folder / GRAPH)
-                self._write_tables(groups, folder)
-            else:
-                rows = IndexedRows(self.build_id, self.pages, vectors, groups, options.facets, stemmers, added)
-                store = self.store.write(folder, rows)
-            lexical = self._lexical(analysis)  # Tantivy is still writing
-            words.result()
-        return self._manifest(graph.method, lexical, self._export_encoder(folder / ENCODER), store)
-
-    def _manifest(
-        self, graph_method: str, lexical: Mapping[str, Any], encoder: EncoderInfo, store: Mapping[str, Any]
-    ) -> Manifest:
-        options = self.options
-        return Manifest(
-            build_id=self.build_id,
-            generator=GENERATOR,
-            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            embedder=self.embedder.identity,
-            facets=options.facets,
-            pages=len(self.pages),
-            sections=sum(len(set(section_indexes(page))) for page in self.pages),
-            chunks=len(self.vectors),
-            files=(),
-            graph={"method": graph_method, "neighbors": NEIGHBORS},
-            lexical=lexical,
-            encoder=encoder,
-            site_name=options.site_name,
-            site_url=options.site_url,
-            language=options.language,
-            edit_url=options.edit_url,
-            coverage=model_coverage(self.pages, self.embedder, options.language),
-            store=store,
-        )
-
-    def _open_cache(self) -> ContentCache:
-        return ContentCache.open(self.cache_dir, self.cache_max_bytes)
-
-    def _duplicate_groups(self, vectors: NDArray[np.float32], graph: KnnGraph) -> NDArray[np.int32]:
-        similar = similar_edges(vectors, graph, self.earlier)
-        with self._open_cache() as contents:
-            EdgeCache(contents).put(self.build_id, graph, similar)
-            return duplicate_groups(self.pages, graph, similar, contents)
-
-    def _write_tables(self, groups: NDArray[np.int32], folder: Path) -> None:
-        keys = row_keys(self.pages, self.digests)
-        write_tables(self.pages, self.options.facets, groups, folder, keys=keys, earlier=self.earlier_rows)
-        with self._open_cache() as contents:
-            RowCache(contents).remember(self.build_id, self.pages, keys)
-
-    def _lexical(self, analysis: Analysis) -> dict[str, Any]:
-        """Returns the `lexical` section of the manifest."""
-        with self._open_cache() as contents:
-            common = common_words_of(self.pages, self.digests, contents, analysis.stop_words)
-        several = {} if analysis.is_single else {"stemmers": list(analysis.stemmers)}
-        return {
-            "language": self.options.language,
-            "stemmer": analysis.stemmers[0],
-            **several,
-            **({"without_stemmer": list(analysis.without_stemmer)} if analysis.without_stemmer else {}),
-            "common": list(common),
-            "code_pairs": True,
-            **self._readers.to_json(),
-            **({} if self.options.semantic_share is None else {"semantic": self.options.semantic_share}),
-        }
-
-    @property
-    def _readers(self) -> ReaderWords:
-        return ReaderWords(self.options.synonyms, self.options.pins)
-
-    def _write_words(
-        self,
-        folder: Path,
-        analysis: Analysis,
-        stemmers: Sequence[str | None],
-        added: AddedWords,
-        digests: Sequence[bytes],
-        handed_over: Callable[[], None],
-    ) -> None:
-        if self.store is not None:
-            return
-        with self._open_cache() as contents:
-            digests = with_reader_words(self.pages, digests, added.readers)
-            site = SiteTexts(self.pages, digests, analysis, stemmers, contents, added)
-            earlier = None
-            if self.earlier_build is not None:
-                earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)
-            write_lexical_runs(site, folder / LEXICAL, self.build_id, earlier, handed_over)
-
-    def _export_encoder(self, folder: Path) -> EncoderInfo:
-        if not self.options.export_encoder:
-            return EncoderInfo(reason="switched off")
-        if is_default_encoder(self.embedder.identity):
-            return EncoderInfo(bundled=True, quantized=True)
-        from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
-
-        headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]
-        sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]
-        export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
-        return EncoderInfo(export.exported, quantized=export.quantized, reason=export.reason)

@@ -8,7 +8,7 @@ import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document, chunking_fingerprint
 from mkdocs_semsearch.embedding.tokens import ApproximateTokenCounter, WordTokenCounter
-from mkdocs_semsearch.indexing import build as build_module
+from mkdocs_semsearch.indexing import build_writer
 from mkdocs_semsearch.indexing.content_cache import (
     FILE_NAME,
     ChunkCache,
@@ -106,7 +106,7 @@ def test_unreadable_cache_entries_are_read_from_the_page_again(tmp_path):
 
 def test_a_build_reads_only_the_chunks_of_changed_pages(tmp_path, monkeypatch):
     """Without this the cost of an edit would grow with the whole site."""
-    monkeypatch.setattr(build_module, "is_default_encoder", lambda identity: True)  # another one is exported
+    monkeypatch.setattr(build_writer, "is_default_encoder", lambda identity: True)  # another one is exported
     settings = read_settings({}, tmp_path / "mkdocs.yml")
     pages = [
         dataclasses.replace(PAGE, path=f"{n}.md", url=f"{n}/", html=f"{HTML}<p>{'Just the same words. ' * 9}</p><p>{n}")
