@@ -19,11 +19,13 @@ examples:
   semsearch eval questions.jsonl --min-mrr 0.8    fail a CI job when search quality drops
 
 INDEX is the folder that `mkdocs build` or `semsearch index` wrote; by default the variable SEMSEARCH_INDEX, else
-semsearch-index in this folder. Exit codes: 0 success (also without results), 1 failure, 2 wrong
-usage.
+semsearch-index in this folder. Exit codes: 0 success (also without results), 1 failure, 2 wrong usage.
 """
 
 _INDEX = "folder of the index, or URL of a published one; default: SEMSEARCH_INDEX, else semsearch-index"
+
+CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
+_FOUND = f"the first of {', '.join(CONFIG_FILES)} that is in this folder"
 
 _FILTERS = """\
 filters (all must hold):
@@ -96,8 +98,7 @@ def _add_index_arguments(sub: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="mkdocs.yml",
-        help="options of the plugin, and the docs folder that front matter is read from; default: mkdocs.yml in this "
-        "folder, if it exists",
+        help=f"options of the plugin, and the docs folder that front matter is read from; default: {_FOUND}",
     )
     sub.add_argument("--index", type=Path, metavar="DIR", help="where to write; default: index_dir of the config")
     sub.add_argument(
@@ -169,7 +170,7 @@ def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="mkdocs.yml",
-        help="navigation and docs folder; default: mkdocs.yml in this folder, if it exists",
+        help=f"navigation and docs folder; default: {_FOUND}",
     )
     sub.add_argument("--insights", metavar="DIR", help="recorded searches: pages that readers opened are not orphans")
     sub.add_argument("--quiet", action="append", default=[], metavar="RULE", help="leave a rule out; repeat for more")

@@ -12,7 +12,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.cli.arguments import QUESTIONS
+from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS
 from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
-
-
-_CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
 
 
 def _index(given: argparse.Namespace) -> int:
@@ -61,7 +58,7 @@ def _site_config(given: Path | None) -> tuple[Path | None, SiteConfig | None]:
     """Reads the configuration of the site: the given file, else one in this folder if there is one."""
     from mkdocs_semsearch.site.source_files import load_site_config
 
-    file = given or next((Path(name) for name in _CONFIG_FILES if Path(name).is_file()), None)
+    file = given or next((Path(name) for name in CONFIG_FILES if Path(name).is_file()), None)
     return file, load_site_config(file) if file else None
 
 
