@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FacetType = Literal["string", "list", "integer", "number", "date", "boolean"]
+FACET_TYPES: tuple[str, ...] = get_args(FacetType)
+
 PageKind = Literal["guide", "reference", "changelog", "blog", "archive", "contributing", "proposal", "unlisted"]
 PAGE_KINDS: tuple[str, ...] = get_args(PageKind)
 
@@ -114,10 +117,6 @@ def _texts(value: Any) -> Any:
     if isinstance(value, list):
         return [as_text(item) for item in value if item is not None and not isinstance(item, Mapping | list)]
     return as_text(value)
-
-
-FacetType = Literal["string", "list", "integer", "number", "date", "boolean"]
-FACET_TYPES: tuple[str, ...] = get_args(FacetType)
 
 
 @dataclass(frozen=True, slots=True)
