@@ -7,20 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetDeclaration, FacetType
+from mkdocs_semsearch.artifact.fields import FacetDeclaration, FacetType
 from mkdocs_semsearch.artifact.index_folder import OpenIndex, current_build, open_index, publish_build, read_manifest
-from mkdocs_semsearch.artifact.manifest import (
-    DEFAULT_INDEX_DIR,
-    FORMAT,
-    EmbedderIdentity,
-    EncoderInfo,
-    IndexedFile,
-    Manifest,
-)
+from mkdocs_semsearch.artifact.manifest import FORMAT, EmbedderIdentity, EncoderInfo, IndexedFile, Manifest
 
 __all__ = [
-    "DEFAULT_INDEX_DIR",
-    "FACET_TYPES",
     "FORMAT",
     "WEIGHTS",
     "EmbedderIdentity",

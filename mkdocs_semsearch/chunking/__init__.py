@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from mkdocs_semsearch.chunking.chunker import Chunker, ChunkMemory, ChunkSettings, chunking_fingerprint
+from mkdocs_semsearch.chunking.chunker import Chunker, ChunkSettings, chunking_fingerprint
 from mkdocs_semsearch.chunking.document import (
     Chunk,
     ChunkedPage,
     ChunkedText,
     Document,
     DocumentSource,
-    FrontMatter,
     Link,
     Recognised,
     embedding_text,
@@ -19,14 +18,12 @@ from mkdocs_semsearch.chunking.page_role import with_inbound_links, with_titles_
 
 __all__ = [
     "Chunk",
-    "ChunkMemory",
     "ChunkSettings",
     "ChunkedPage",
     "ChunkedText",
     "Chunker",
     "Document",
     "DocumentSource",
-    "FrontMatter",
     "Link",
     "Recognised",
     "chunking_fingerprint",

@@ -8,18 +8,14 @@ from typing import Any
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
-from mkdocs_semsearch.embedding.protocol import Embedder, Progress, Role, TokenCounter
+from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.tokens import open_token_counter
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
 __all__ = [
     "DEFAULT_MODEL",
     "KINDS",
-    "Embedder",
     "EmbedderIdentity",
-    "Progress",
-    "Role",
-    "TokenCounter",
     "check_environment",
     "open_embedder",
     "open_token_counter",
