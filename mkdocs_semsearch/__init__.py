@@ -34,17 +34,16 @@ if TYPE_CHECKING:
     )
     from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, In, Prefix, Range
     from mkdocs_semsearch.searching.query import Granularity, Mode, QueryOptions, SearchQuery, Sort
+    from mkdocs_semsearch.searching.records import PageInfo, SectionInfo
     from mkdocs_semsearch.searching.response import (
         Citation,
         FacetCount,
         FacetField,
         PageDetail,
-        PageInfo,
         PageResult,
         Result,
         Scores,
         SearchResponse,
-        SectionInfo,
         SectionResult,
         to_json,
     )
@@ -104,6 +103,7 @@ _HOMES = {
     "errors": {name for name in __all__ if name.endswith("Error")},
     "searching.filters": {"Equals", "Exists", "Filter", "In", "Prefix", "Range"},
     "searching.query": {"Granularity", "Mode", "QueryOptions", "SearchQuery", "Sort"},
+    "searching.records": {"PageInfo", "SectionInfo"},
     "searching.searcher": {"Searcher"},
 }
 

@@ -21,8 +21,6 @@ from mkdocs_semsearch.searching.filters import (
 )
 from mkdocs_semsearch.searching.validation import validated
 
-__all__ = ["MAX_LIMIT", "Granularity", "Mode", "Names", "OtherOptions", "QueryOptions", "SearchQuery", "Sort"]
-
 Mode = Literal["hybrid", "semantic", "lexical"]
 Granularity = Literal["section", "page"]
 Sort = Literal["relevance", "newest"]

@@ -18,6 +18,7 @@ from pydantic.json_schema import models_json_schema
 from mkdocs_semsearch.insights.search_records import Beacon
 from mkdocs_semsearch.searching import response
 from mkdocs_semsearch.searching.filters import Filter
+from mkdocs_semsearch.searching.records import SectionInfo
 from mkdocs_semsearch.serving.operations import MAX_RELATED
 from mkdocs_semsearch.serving.wire import (
     DEFAULT_RELATED,
@@ -73,14 +74,14 @@ _AppliedFilter = Annotated[
     Filter, Field(discriminator="op", title="Filter"), PlainSerializer(lambda item: response.filter_to_json(item))
 ]
 
-SectionHit = _body_of(response.SectionInfo, "SectionHit", score=(float, ...), scores=(response.Scores, ...))
+SectionHit = _body_of(SectionInfo, "SectionHit", score=(float, ...), scores=(response.Scores, ...))
 """A section of a page result, with its own score."""
 
 SearchResult = _body_of(
     response.SectionResult,
     "SearchResult",
     "One ranked result: `section` with granularity `section`, `sections` with granularity `page`.",
-    section=(response.SectionInfo | None, None),
+    section=(SectionInfo | None, None),
     sections=(_list_of(SectionHit) | None, None),
     more_sections=(int, 0),
     index=(str | None, None),
