@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tantivy
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import LEXICAL
@@ -25,9 +26,6 @@ from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
-
-if TYPE_CHECKING:
-    import tantivy
 
 _REMEMBERED_CLAUSES = 4096
 """Number of clauses whose queries are cached: questions share words, and typing changes only the last word of one."""
@@ -43,8 +41,6 @@ class LexicalQueries:
 
     def ranking(self, question: Question) -> tantivy.Query | None:
         """Returns the Tantivy query that ranks rows for a question; None if the question has no word."""
-        import tantivy
-
         parts = [self._weighted(clause) for clause in self._clauses.ranking(question)]
         if not parts:
             return None
@@ -52,8 +48,6 @@ class LexicalQueries:
 
     def among(self, query: tantivy.Query, rows: Sequence[int]) -> tantivy.Query:
         """Returns the query restricted to some rows; their scores do not change."""
-        import tantivy
-
         chosen = tantivy.Query.boost_query(tantivy.Query.term_set_query(self._schema, "row", rows), 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
@@ -63,8 +57,6 @@ class LexicalQueries:
         If the phrase has several words, their stems must be neighbours in the prose, or one of them must occur in a
         heading or in code.
         """
-        import tantivy
-
         held = [(tantivy.Occur.Must, self._term("exact", term)) for term in dict.fromkeys(terms)]
         if len(terms) == 1:
             return held[0][1]
@@ -81,14 +73,10 @@ class LexicalQueries:
         return self._term("identifiers", form)
 
     def _make(self, clause: Clause) -> tantivy.Query:
-        import tantivy
-
         query = self._query(clause)
         return query if clause.weight == 1 else tantivy.Query.boost_query(query, clause.weight)
 
     def _query(self, clause: Clause) -> tantivy.Query:
-        import tantivy
-
         match clause.kind:
             case "word":
                 return self._anywhere(clause.terms[0])
@@ -103,8 +91,6 @@ class LexicalQueries:
 
     def _anywhere(self, term: str) -> tantivy.Query:
         """Returns the query for a word in any field: the best field counts fully, the others by `TIE_BREAKER`."""
-        import tantivy
-
         fields = [
             tantivy.Query.boost_query(self._term(field, found), weight)
             for field, weight in FIELD_WEIGHTS.items()
@@ -113,8 +99,6 @@ class LexicalQueries:
         return tantivy.Query.disjunction_max_query(fields, TIE_BREAKER)
 
     def _term(self, field: str, term: str) -> tantivy.Query:
-        import tantivy
-
         return tantivy.Query.term_query(self._schema, field, term)
 
 
@@ -215,8 +199,6 @@ class LexicalIndex:
         Raises:
             IndexCorruptError: the index cannot be read, or its number of rows contradicts the manifest.
         """
-        import tantivy
-
         analysis = Analysis.of(settings)
         try:
             with _linked(build_dir / LEXICAL) as folder:
@@ -304,8 +286,6 @@ class LexicalIndex:
         return {stem: frozenset(rows) for stem, rows in found.items()}
 
     def _rows_with_phrase(self, phrase: str) -> NDArray[np.int32]:
-        import tantivy
-
         terms = self._clauses.analyse("exact", phrase)
         if not terms or not self._rows:
             return np.zeros(0, np.int32)
