@@ -85,17 +85,13 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
         with contextlib.suppress(SemsearchError):  # it is published, or not built yet
             size += read_manifest(Path(place)).size
     keep_within_limit(size)
-    _check_other_variables()
-    return settings
-
-
-def _check_other_variables() -> None:
-    """Checks the variables that are not settings of the server, before it starts."""
+    # Variables that are not settings of the server are checked before it starts, too.
     from mkdocs_semsearch.embedding import check_environment
     from mkdocs_semsearch.serving.published_index import largest_index
 
     check_environment()
     largest_index()
+    return settings
 
 
 def _serve(given: argparse.Namespace) -> int:

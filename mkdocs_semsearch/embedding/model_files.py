@@ -138,7 +138,8 @@ def _hub(name: str, revision: str | None) -> Path | str:
         # One cheap request decides whether the hub can be reached: downloads would retry for minutes.
         info = HfApi().model_info(name, revision=revision, timeout=HUB_TIMEOUT)
         files = [sibling.rfilename for sibling in info.siblings or ()]
-        skip = [*NOT_NEEDED, "*.bin", "*.bin.index.json"] if _has_safetensors(files) else list(NOT_NEEDED)
+        has_safetensors = any(file.endswith((".safetensors", ".safetensors.index.json")) for file in files)
+        skip = [*NOT_NEEDED, "*.bin", "*.bin.index.json"] if has_safetensors else list(NOT_NEEDED)
         folder = Path(
             snapshot_download(
                 name, revision=info.sha, cache_dir=_cache_dir(), ignore_patterns=skip, etag_timeout=HUB_TIMEOUT
@@ -150,10 +151,6 @@ def _hub(name: str, revision: str | None) -> Path | str:
         if not silent_before:
             enable_progress_bars()
     return folder if is_model_folder(folder) else "has it, but without weights that can be loaded"
-
-
-def _has_safetensors(files: list[str]) -> bool:
-    return any(file.endswith((".safetensors", ".safetensors.index.json")) for file in files)
 
 
 def first_line(error: BaseException) -> str:

@@ -325,7 +325,7 @@ def _group_line(group: Group) -> str:
 
 def report_html(report: Report) -> str:
     """Returns the report as a page that is readable on a phone, in light and dark."""
-    most = max([1, *_failures(report)])
+    most = max([1, *(group.failures for group in (*report.unanswered, *report.hard_to_find))])
     return render_page("report.html.jinja", report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=most)
 
 
@@ -340,10 +340,6 @@ def render_page(template: str, **values: Any) -> str:
 def read_part(name: str) -> str:
     """Reads a template, style sheet or script of this folder."""
     return files("mkdocs_semsearch.insights").joinpath(name).read_text(encoding="utf-8")
-
-
-def _failures(report: Report) -> list[float]:
-    return [group.failures for group in (*report.unanswered, *report.hard_to_find)]
 
 
 def _bars(report: Report) -> list[dict[str, Any]]:

@@ -326,18 +326,13 @@ def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
 
 def plain_words(text: str) -> list[str]:
     """Returns the words of a text, lower-cased and without accents."""
-    return _plain_analyzer().analyze(prepare(text))
+    return _words(None).analyze(prepare(text))
 
 
 def as_written(term: str, texts: Iterable[str]) -> str:
     """Returns a term with the accents that it has in the texts, lower-cased; the term if it has none there."""
     foreign = (word for text in texts if not text.isascii() for word in raw_words(text) if not word.isascii())
     return next((word.lower() for word in foreign if plain_words(word) == [term]), term)
-
-
-@cache
-def _plain_analyzer() -> tantivy.TextAnalyzer:
-    return _words(None)
 
 
 class Analysis:
@@ -384,6 +379,7 @@ class Analysis:
         return list(dict.fromkeys(tuple(self._analyzers[stemmer][field].analyze(text)) for stemmer in stemmers))
 
 
+@cache
 def _words(stemmer: str | None) -> tantivy.TextAnalyzer:
     import tantivy
 

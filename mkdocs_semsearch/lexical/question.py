@@ -114,7 +114,7 @@ def _without_marker(text: str) -> str:
     """
     marker = _MARKER.match(text)
     asked = text[marker.end() :].strip() if marker else ""
-    return asked if any(map(str.isalnum, asked)) else text
+    return asked if _has_a_word(asked) else text
 
 
 _SHORTENED = re.compile(r"(.*\w)['’ʼ](?:s|m|d|re|ve|ll)", re.IGNORECASE)
@@ -153,8 +153,8 @@ def _inside(match: re.Match[str]) -> str:
     return next(filter(None, match.groups()), "").strip()
 
 
-def _has_a_word(phrase: str) -> bool:
-    return any(character.isalnum() for character in phrase)
+def _has_a_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _most_telling(words: tuple[str, ...]) -> tuple[str, ...]:

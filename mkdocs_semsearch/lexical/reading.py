@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -107,7 +107,11 @@ def read_words(
     joined = dict(_joined(telling, words))
     first = itertools.islice(_unknown(telling, words), MAX_CORRECTED)
     unknown = {word: term for word, term in first if word not in joined}
-    parts = {word: divide_compound(term, _is_part(words), words.links) for word, term in unknown.items()}
+
+    def is_part(part: str) -> bool:
+        return words.tells(part) and words.knows(part)
+
+    parts = {word: divide_compound(term, is_part, words.links) for word, term in unknown.items()}
     compounds = {word: found for word, found in parts.items() if found}
     typos = {word: term for word, term in unknown.items() if word not in compounds}
     corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
@@ -150,21 +154,11 @@ def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, st
 
 
 def _unknown(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
-    """Yields the single words that the index has in no form, each with its term.
-
-    Args:
-        telling: words of the question.
-        words: the words of the index.
-    """
+    """Yields the single words of a question that the index has in no form, each with its term."""
     for word in dict.fromkeys(telling):
         terms = words.terms(word) if words.tells(word) else ()
         if len(terms) == 1 and not words.knows(terms[0]):
             yield word, terms[0]
-
-
-def _is_part(words: QueryWords) -> Callable[[str], bool]:
-    """Returns a function that says whether a word can be a part of a compound."""
-    return lambda part: words.tells(part) and words.knows(part)
 
 
 def _corrections(unknown: Mapping[str, str], words: QueryWords, last: str) -> dict[str, tuple[str, ...]]:

@@ -157,13 +157,12 @@ class TermDictionary:
 
     def __init__(self, terms: Terms, stems: Callable[[str], list[str]]) -> None:
         """Takes the terms of an index and a function that returns the stems of a word."""
-        self._index = terms
         self._stems = stems
         # A query looks up each of its words several times: whether they are known, frequent, or highlighted.
         self._frequency = functools.lru_cache(maxsize=_REMEMBERED)(terms.doc_freq)
         self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
         self.corrections = functools.lru_cache(maxsize=_REMEMBERED)(self._corrections)
-        self._terms = functools.lru_cache(maxsize=64)(self._read_terms)
+        self._terms = functools.lru_cache(64)(lambda *given: dict(terms.terms_with_prefix(*given, limit=_LARGEST)))
         self._terms_by_length = functools.lru_cache(maxsize=64)(self._read_terms_by_length)
 
     def chunks_with(self, term: str) -> int:
@@ -224,9 +223,6 @@ class TermDictionary:
         for term in self._terms("exact", first):
             terms.setdefault(len(term), []).append(term)
         return terms
-
-    def _read_terms(self, field: str, prefix: str) -> dict[str, int]:
-        return dict(self._index.terms_with_prefix(field, prefix, limit=_LARGEST))
 
 
 FIELD_WEIGHTS: Mapping[str, float] = WEIGHTS["fields"]
