@@ -33,8 +33,8 @@ FOR_A_THREAD = 48 << 20
 STACK = 2 << 20
 _RESERVE_LITTLE = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _ARENAS = 2
-"""Arenas of glibc. With one for each thread, freed memory stays in each of them: a server under load has some 10 MB
-more, and a preview of 14,000 chunks after twelve edits 140 MB more (665 and 562 MB)."""
+"""Number of glibc's arenas, in each of which freed memory stays. With one for each thread, a server under load has some
+10 MB more, and a preview of 14,000 chunks after twelve edits 100 MB more (665 instead of 562 MB)."""
 
 _VARIABLE = "MALLOC_ARENA_MAX"
 _M_ARENA_MAX = -8

@@ -30,7 +30,7 @@ __all__ = [
 WEIGHTS: Mapping[str, Mapping[str, Any]] = json.loads(
     Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
 )
-"""Reads all numbers of the ranking from `weights.json`; a static bundle contains the same table for the browser.
+"""All numbers of the ranking, from `weights.json`; a static bundle contains the same table for the browser.
 
 `benchmarks/fit_ranking.py` writes the table and measures each set of questions with one site left out at a time.
 By group and name:
@@ -45,13 +45,16 @@ By group and name:
   if there is such a heading; for questions of `least` to `most` words.
 * `pages`: each of the next `sections` sections adds `evidence` times its own score to the best score of a page;
   `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
+* `short_chunks`: score factor of a chunk without text, which rises to 1 for a text of `bytes`; `repeated`: score factor
+  of a text that is on `pages` pages or more, and on at least this `share` of the site's pages.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
 * `matches`, in a browser `static_matches`: a chunk matches from `share` of the best score on. The share falls to
   `least` in proportion where the best similarity is below `similarity`, or the best chunk has less than `words` of the
   weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
-* `nothing`: a site has no answer if the best similarity is below `similarity`, minus `known` times the share of the
-  question's words that the site has, minus `words` times the share of their weight in the best chunk. A question of up
-  to `short` words that are all known is always answered, and one with code that the site has. Sites with fewer than
-  `chunks` chunks need less similarity, because the best of few random similarities is lower.
+* `nothing`, in a browser `static_nothing`: a site has no answer if the best similarity is below a limit: `similarity`,
+  minus `known` times the share of the question's words that the site has, minus `words` times the share of their weight
+  in the best chunk, and at most `enough`. A question of up to `short` words that are all known is always answered, and
+  one with code that the site has. Sites with fewer than `chunks` chunks need less similarity, because the best of few
+  random similarities is lower.
 """

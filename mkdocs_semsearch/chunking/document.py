@@ -87,7 +87,7 @@ class Recognised(NamedTuple):
 
     path: str
     url: str
-    told: str | None
+    stated: str | None
     kind: PageKind
     language: str | None
 

@@ -73,7 +73,7 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     themes write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, if the text looks like
     that language.
     """
-    told = document.language.replace("_", "-") if document.language else None
+    stated = document.language.replace("_", "-") if document.language else None
     text = "\n".join(islice(texts, 20))[:_CHARACTERS]
     letters = sum(map(str.isalpha, text))
     scripts = {script: len(pattern.findall(text)) for script, pattern in _IN_SCRIPT.items()}
@@ -82,15 +82,19 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
         certain, scripts["Jpan"] = "Jpan", letters
     placed = language_of_place(document.url)
     if certain and scripts[certain] > _CERTAIN_SHARE * letters:
-        for candidate in (told, placed):
+        for candidate in (stated, placed):
             if candidate and script_of(candidate) == certain:
                 return candidate
         return _language_in(certain, text)
-    if placed and (told is None or primary_subtag(placed) != primary_subtag(told)) and _reads_as(placed, told, text):
+    if (
+        placed
+        and (stated is None or primary_subtag(placed) != primary_subtag(stated))
+        and _reads_as(placed, stated, text)
+    ):
         return placed
-    if told and scripts.get(script_of(told), letters) < _FOREIGN_SHARE * letters and _is_english(text):
+    if stated and scripts.get(script_of(stated), letters) < _FOREIGN_SHARE * letters and _is_english(text):
         return "en"
-    return told
+    return stated
 
 
 def language_of_place(url: str) -> str | None:
@@ -111,12 +115,12 @@ def _language_in(script: str, text: str) -> str:
     return _LANGUAGE_OF[script]
 
 
-def _reads_as(candidate: str, told: str | None, text: str) -> bool:
+def _reads_as(candidate: str, stated: str | None, text: str) -> bool:
     """Returns whether a text has more stop words of one language than of another; both are in Latin letters."""
     stemmer = STEMMERS.get(primary_subtag(candidate))
     if stemmer is None or script_of(candidate) != "Latn":
         return False
-    other = STEMMERS.get(primary_subtag(told or "en"), "english")
+    other = STEMMERS.get(primary_subtag(stated or "en"), "english")
     words = text.split()
     return stop_words(stemmer, words) > stop_words(other, words)
 

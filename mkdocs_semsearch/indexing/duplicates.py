@@ -34,9 +34,9 @@ LEAST_WORDS = 20
 """Shorter sections are not compared, except with other versions of the same page; chosen, not measured."""
 
 LEAST_COPIED_WORDS = 15
-"""Sections with fewer words stay apart, even if heading and text are the same. "This image can be run with a
-read-only container filesystem", with a link, has 17 words and is on 51 pages of LinuxServer's documentation; "A unique
-URL-friendly identifier", which explains the same field of 26 objects in NetBox', has 13."""
+"""Sections with fewer words are no duplicates, even if heading and text are the same. On 51 pages of LinuxServer's
+documentation, one about read-only containers has 17 words and is a duplicate. In NetBox's, *A unique URL-friendly
+identifier* has 13 words and explains a field of 26 different objects."""
 
 _HASH_BYTES = 8
 

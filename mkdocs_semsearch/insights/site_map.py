@@ -30,8 +30,8 @@ PERPLEXITY = 30.0
 """Effective number of neighbours of a section in t-SNE; the default of scikit-learn."""
 
 NEAREST, SHARPNESS = 10, 0.02
-"""Number of nearest sections that determine the place of a question, and the difference in similarity that divides a
-weight by e.
+"""Number of nearest sections that determine the place of a question, and the difference in similarity at which the
+weight of a section falls to 1/e.
 
 Of 100 questions about NetBox (2,609 sections), 70 have a section of the answer's page among the ten sections that are
 nearest in the picture; with the median of ten neighbours (Kobak and Berens), 46 have.

@@ -1,8 +1,9 @@
 """Divides compounds, words that some languages write as one: *Datenbankverbindung*.
 
-The compounds of pages are divided when the index is written, only into words that occur on their own on pages in the
-same language, and the parts are added to their chunks: the query *Verbindung* then matches. A compound that only a
-reader uses is divided when it is asked: *Systemvoraussetzungen* on a site that writes *Voraussetzungen des Systems*.
+The compounds of pages are divided when the index is written, and their parts are added to their chunks, so that the
+query *Verbindung* matches. Only words that also occur on their own on pages in the same language count as parts. A
+compound that only a reader uses is divided in the query: *Systemvoraussetzungen* on a site that writes *Voraussetzungen
+des Systems*.
 """
 
 from __future__ import annotations

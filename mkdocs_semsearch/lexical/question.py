@@ -266,11 +266,13 @@ def literal_names(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yields the names of each chunk as a title and as a heading, which the literal rule compares with a question.
 
-    The first chunk of a page is named by its title and the questions pinned to it, the first chunk of a section by its
-    heading, and if that occurs on several pages, such as `Options`, also by heading and title together. A documented
-    object is also named by the ends of its dotted path, `Runner.run`, and a page whose title is such a path by the ends
-    of that. The topic of *About HTTPS* or *Storage Overview* is a further heading of the page, and so are its keywords.
-    All other chunks have no names, nor has a page without text its title.
+    The names of the first chunk of a page are its title and the questions pinned to it. The name of the first chunk of
+    a section is its heading. If that heading occurs on several pages, such as `Options`, heading and title together are
+    names, too. Other chunks have no names, and a page without text is not named by its title.
+
+    A documented object is also named by the ends of its dotted path, such as `Runner.run`, and so is a page whose title
+    is a dotted path. The topic of *About HTTPS* or *Storage Overview* counts as a heading of the page, and so do its
+    keywords.
 
     Args:
         chunks: the chunks in the order of the site.

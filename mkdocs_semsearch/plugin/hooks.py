@@ -120,7 +120,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     @event_priority(-1000)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
         """Reads the list and order of pages, after every plugin that changes them."""
-        self._pages.follow(nav, files, preview=self._serving)
+        self._pages.read_navigation(nav, files, preview=self._serving)
         return nav
 
     def on_template_context(
@@ -136,7 +136,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     @event_priority(1000)
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         """Stores the source text before any plugin edits it."""
-        self._pages.read(markdown, page, config)
+        self._pages.read_source(markdown, page, config)
         return markdown
 
     @event_priority(10)
@@ -168,7 +168,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     @event_priority(1000)
     def on_post_page(self, output: str, *, page: Page, config: MkDocsConfig) -> str:
         """Reads the output of the page's template before plugins minify it, and moves the widget's script."""
-        self._pages.see(page, output)
+        self._pages.read_output(page, output)
         return widget_files.place_script_first(output)
 
     @event_priority(-1000)

@@ -37,8 +37,9 @@ REPEATING_PLUGINS = ("material/blog",)
 class MkDocsPages:
     """A `DocumentSource` that the build events fill.
 
-    A build calls `begin`, then `follow` for each language, then `read` and `collect` for every page. Pages are
-    identified by their output file, so a build that renders only modified pages replaces only these.
+    A build calls `begin`, then `read_navigation` for each language, then `read_source`, `collect` and `read_output` for
+    every page, then `finish`. A page is identified by its output file, so a build that renders only modified pages
+    replaces only these.
     """
 
     def __init__(self) -> None:
@@ -81,7 +82,7 @@ class MkDocsPages:
         self._trails.clear()
         self._unlisted = frozenset()
 
-    def follow(self, nav: Navigation, files: Files, *, preview: bool) -> None:
+    def read_navigation(self, nav: Navigation, files: Files, *, preview: bool) -> None:
         """Reads which pages exist and their order from the navigation; drafts count only in a preview."""
         meant = [file for file in files.documentation_pages() if file.inclusion.is_not_in_nav()]  # type: ignore[no-untyped-call]
         for file in (*(page.file for page in nav.pages), *meant):
@@ -99,7 +100,7 @@ class MkDocsPages:
         """Returns whether a page is in the navigation or matched by `not_in_nav`."""
         return path in self._in_navigation
 
-    def read(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
+    def read_source(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
         """Stores the source text of a page before any plugin edits it, if line numbers can refer to it."""
         if page.file.src_uri.endswith(".ipynb") or not _has_source(
             page.file, config
@@ -129,7 +130,7 @@ class MkDocsPages:
                 page, self._sources.get(key), config, dates, listed=listed, breadcrumbs=self._trails.get(key)
             )
 
-    def see(self, page: Page, output: str) -> None:
+    def read_output(self, page: Page, output: str) -> None:
         """Reads links to translations from the output, and the visible text if the output lacks most of the page.
 
         The page's template may omit its Markdown, or a plugin may have hidden the text since it was collected.

@@ -52,8 +52,8 @@ CLAUSE_UNIT = 10
 """Weights of clauses are multiples of 1 / `CLAUSE_UNIT`, so that scores are integers."""
 
 _COMMON_SHARE = 0.4
-"""A stop word in a larger share of chunks has only headings in its posting list: its other chunks would be many, and
-stop words rank only in a question that has no other words. Chosen, not measured."""
+"""The posting list of a stop word in a larger share of chunks has only the chunks with the word in their heading. All
+chunks would be many, and stop words rank only in a question without other words. Chosen, not measured."""
 
 _WORDS_AT_ONCE = 1 << 18
 """Number of words that are scored at once. The system clears memory before a process gets it, which for arrays of all

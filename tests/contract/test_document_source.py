@@ -138,12 +138,12 @@ def build_site(folder: Path, theme: str, **options: object) -> BuiltSite:
 def register(config, pages: MkDocsPages) -> None:
     def on_nav(nav, *, config, files):
         pages.begin()
-        pages.follow(nav, files, preview=False)
+        pages.read_navigation(nav, files, preview=False)
         return nav
 
     @event_priority(1000)
     def on_page_markdown(markdown, *, page, config, files):
-        pages.read(markdown, page, config)
+        pages.read_source(markdown, page, config)
 
     @event_priority(100)
     def on_page_context(context, *, page, config, nav):
