@@ -86,11 +86,7 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
             if candidate and script_of(candidate) == certain:
                 return candidate
         return _language_in(certain, text)
-    if (
-        placed
-        and (stated is None or primary_subtag(placed) != primary_subtag(stated))
-        and _reads_as(placed, stated, text)
-    ):
+    if placed and primary_subtag(placed) != primary_subtag(stated or "") and _reads_as(placed, stated, text):
         return placed
     if stated and scripts.get(script_of(stated), letters) < _FOREIGN_SHARE * letters and _is_english(text):
         return "en"
