@@ -27,8 +27,8 @@ _LEAST_BEGINNING = 120
 _SHORTEST = 80
 """A shorter excerpt is continued with the beginning of the next block; chosen, not measured."""
 
-_COLON_BEFORE_FENCE = re.compile(r"[:：]\n[`~]{3,}\Z")
-"""A colon at the end of code that ends the text, such as an option whose comment is in the next chunk."""
+_SHORTEST_FENCE = 3
+"""Least number of backticks or tildes that end a block of code."""
 
 _LONGEST_UNCUT = 80
 """Greatest length of a word or of inline code that is left out rather than cut; chosen, not measured."""
@@ -394,8 +394,10 @@ def _has(records: Records, other: int, row: int) -> bool:
 
 def _ends_with_colon(text: str) -> bool:
     """Returns whether a text ends with a colon, or with code that does."""
-    # The expression searches the whole text, so it runs only on the few texts that end with a fence.
-    return text.endswith((":", "：")) or (text.endswith(("`", "~")) and _COLON_BEFORE_FENCE.search(text) is not None)
+    code = text.rstrip("`~")
+    if len(text) - len(code) >= _SHORTEST_FENCE:
+        return code.endswith((":\n", "：\n"))  # such as an option whose comment is in the next chunk
+    return text.endswith((":", "："))
 
 
 def _is_bare(records: Records, row: int) -> bool:
