@@ -143,8 +143,9 @@ class VectorStore:
         near = coded.similarities if allowed is None else coded.similarities[allowed]
         edge = np.inf
         if limit:
-            # Any coded similarity may be wrong by `error`: too high for the limit-th row, too low for another one.
-            edge = np.partition(near, len(near) - limit)[len(near) - limit] - 2 * coded.error
+            # The limit-th nearest row is at least as near as the farthest of these, and its code is wrong by `error`.
+            best = np.argpartition(near, len(near) - limit)[len(near) - limit :]
+            edge = self._compared(best if allowed is None else allowed[best], vector).similarities.min() - coded.error
         if at_least is not None:
             edge = min(edge, at_least - coded.error)
         kept = np.flatnonzero(near >= edge)
