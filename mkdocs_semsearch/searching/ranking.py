@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
-from mkdocs_semsearch.searching.chunk_map import group_best
+from mkdocs_semsearch.searching.chunk_map import first_of_runs, group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Weight of the semantic score in a hybrid score; the lexical score has the rest."""
@@ -159,15 +159,16 @@ def page_scores(
     if not len(sides):
         return sides
     best = group_best(sections, sides)
-    groups = group_best(pages[best.starts], best.scores)
-    totals = groups.scores.copy()
-    order = np.lexsort((-best.scores, pages[best.starts]))
-    lengths = np.diff(np.append(groups.starts, len(best.scores)))
-    for place in range(1, _EVIDENCE_SECTIONS + 1):
-        has = lengths > place
-        totals[has] += evidence * best.scores[order[groups.starts[has] + place]]
-    totals = (totals / (1 + evidence * _EVIDENCE_SECTIONS)).astype(np.float32)
-    starts = best.starts[groups.starts]
+    pages_of = pages[best.starts]
+    first = np.flatnonzero(first_of_runs(pages_of))
+    end = np.append(first[1:], len(pages_of))
+    # One row for each place: the best section of every page, the second of every page, and so on; 0 beyond the last.
+    places = first + np.arange(1 + _EVIDENCE_SECTIONS)[:, None]
+    ordered = best.scores[np.lexsort((-best.scores, pages_of))]
+    ranked = np.where(places < end, ordered.take(places, mode="clip"), np.float32(0))
+    ranked[1:] *= evidence
+    totals = ranked.sum(axis=0) / np.float32(1 + evidence * _EVIDENCE_SECTIONS)
+    starts = best.starts[first]
     semantic, lexical = parts
     if semantic is not None and lexical is not None:
         of_pages = weight[starts] if isinstance(weight, np.ndarray) else weight
