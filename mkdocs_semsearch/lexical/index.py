@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -175,6 +176,8 @@ class LexicalIndex:
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
         self._last = threading.local()
+        # One thread is enough for all requests: `_begun` does not wait for its turn.
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="lexical")
         # The cache helps because ranking, counting, paging and filtering all search for the same phrase.
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
@@ -219,6 +222,13 @@ class LexicalIndex:
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with its corrections, weights and telling words, see `read_words`."""
         return self._clauses.read(question, correct=correct)
+
+    def begin(self, question: Question, limit: int) -> None:
+        """Starts a search among all rows in another thread; `search` with the same arguments returns its result."""
+        query, last = self._ranking(question), getattr(self._last, "hits", None)
+        if query is not None and self._rows and (last is None or last[0] is not query):
+            limit = min(limit, self._rows)
+            self._last.begun = (query, limit, self._ahead.submit(self._run, query, limit))
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by BM25.
@@ -312,8 +322,16 @@ class LexicalIndex:
         """Returns the best rows for a query; the result of the last query is cached."""
         last = getattr(self._last, "hits", None)
         if last is None or last[0] is not query or len(last[2].rows) == last[1] < limit:
-            self._last.hits = last = (query, limit, self._run(query, limit))
+            self._last.hits = last = (query, limit, self._begun(query, limit) or self._run(query, limit))
         return LexicalHits(last[2].rows[:limit], last[2].scores[:limit])
+
+    def _begun(self, query: tantivy.Query, limit: int) -> LexicalHits | None:
+        """Returns the result of the search that `begin` has started; None if it is another one, or has to wait."""
+        begun, self._last.begun = getattr(self._last, "begun", None), None
+        if begun is None or begun[0] is not query or begun[1] != limit or begun[2].cancel():
+            return None
+        hits: LexicalHits = begun[2].result()
+        return hits
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits

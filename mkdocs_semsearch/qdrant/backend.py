@@ -147,6 +147,9 @@ class QdrantBackend:
             question = question.without_phrases()
         return self._clauses.read(question, correct=correct)
 
+    def begin(self, question: Question) -> None:
+        """Does nothing: the store is asked when the vector is there, too."""
+
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks the matches of a query, see `Backend.find`."""
         hits = functools.cache(lambda filters: self._hits(query, question, vector, filters))

@@ -28,7 +28,7 @@ from mkdocs_semsearch.searching.ranking import RULES, Candidates, semantic_share
 from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, matching_rows, one_translation, rank
-from mkdocs_semsearch.searching.scoring import Scoring, Sides
+from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 
@@ -81,6 +81,10 @@ class Backend(Protocol):
                 `Question.missing_phrases`.
             correct: whether a word that is not in the index may be corrected to a similar one that is.
         """
+        ...
+
+    def begin(self, question: Question) -> None:
+        """Starts what `find` does without a vector, so that it runs while the question is embedded."""
         ...
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
@@ -180,6 +184,11 @@ class EmbeddedBackend:
         if question.phrases and not self._sides.lexical.phrase_rows(question.phrases).any():
             question = question.without_phrases()
         return self._sides.lexical.read(question, correct=correct)
+
+    def begin(self, question: Question) -> None:
+        """Starts the search for the words of a question, see `Backend.begin`."""
+        if not question.phrases:  # with phrases, the search is not among all rows
+            self._sides.lexical.begin(question, lexical_depth(None))
 
     def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
         """Finds and ranks the matches of a query, see `Backend.find`."""

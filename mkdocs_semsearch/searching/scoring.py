@@ -81,6 +81,10 @@ class LexicalSide(Protocol):
         """Returns the question with its corrections, weights and telling words, see `read_words`."""
         ...
 
+    def begin(self, question: Question, limit: int) -> None:
+        """Starts a search among all rows that is about to be needed, if it can run at the same time as the caller."""
+        ...
+
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Returns the `limit` best hits among the allowed rows; equal scores are ordered by row."""
         ...

@@ -299,6 +299,7 @@ class Searcher:
         """Returns the vector of a query, None in text-only mode, and whether the embedder failed."""
         if query.mode == "lexical" or not self._backend.chunk_map.chunks:
             return None, False
+        self._backend.begin(question)
         try:
             return self._encoder.embed(question.embedded), False
         except EmbeddingError as error:

@@ -242,6 +242,9 @@ class StaticLexical:
             mask &= held
         return mask
 
+    def begin(self, question: Question, limit: int) -> None:
+        """Does nothing: the search is Python code, which cannot run at the same time as the caller."""
+
     def rows_with_identifier(self, form: str) -> NDArray[np.int64]:
         """Returns the rows that contain an identifier as a whole."""
         found = self._words.identifier(form)

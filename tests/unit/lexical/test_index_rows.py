@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,29 @@ def test_stop_words_are_not_highlighted_beside_a_word_of_all_chunks(tmp_path):
         assert marked("what is pixi") == {"pixi"}
         assert marked("pixi number") == {"pixi", "number"}
         assert marked("what is this") >= {"what", "is"}
+
+
+@pytest.mark.parametrize("limit", [20, 100])
+def test_a_search_that_was_begun_is_not_run_again(lexical, monkeypatch, limit):
+    asked = []
+    run = lexical._run
+    monkeypatch.setattr(lexical, "_run", lambda *given: asked.append(given) or run(*given))
+    question = read_question(f"server of {limit} tokens")
+    lexical.begin(question, limit)
+    begun = lexical.search(question, None, limit)
+    assert len(asked) == 1
+    lexical.begin(read_question("vector"), limit)
+    lexical.search(read_question("path"), None, limit)  # what was begun for another question is of no use
+    again = lexical.search(question, None, limit)
+    assert begun.rows.tolist() == again.rows.tolist()
+    assert begun.scores.tolist() == again.scores.tolist()
+
+
+def test_a_begun_search_that_has_to_wait_is_run_at_once(lexical):
+    free = threading.Event()
+    lexical._ahead.submit(free.wait)
+    lexical.begin(read_question("file cache"), 10)
+    try:
+        assert len(lexical.search(read_question("file cache"), None, 10).rows) == 10
+    finally:
+        free.set()
