@@ -177,15 +177,14 @@ def page_scores(
     return np.repeat(totals, np.diff(np.append(starts, len(sides))))
 
 
-def top(scores: NDArray[np.float32], offset: int, limit: int) -> NDArray[np.int64]:
-    """Returns the positions of `limit` results from `offset` on, best first; equal scores keep their order."""
-    wanted = offset + limit
-    if wanted >= len(scores):
-        return np.argsort(-scores, kind="stable")[offset:]
+def top(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """Returns the positions of the `count` greatest scores, best first; equal scores keep their order."""
+    if count >= len(scores):
+        return np.argsort(-scores, kind="stable")
     # `partition` breaks ties arbitrarily, so take all results that reach the last score, then sort them stably.
-    edge = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
+    edge = np.partition(scores, len(scores) - count)[len(scores) - count]
     candidates = np.flatnonzero(scores >= edge)
-    return candidates[np.argsort(-scores[candidates], kind="stable")][offset:wanted]
+    return candidates[np.argsort(-scores[candidates], kind="stable")][:count]
 
 
 UNKNOWN = np.float32(-1)

@@ -139,7 +139,7 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
         members = np.arange(starts[i], ends[i])
         weak = not chosen.matching[i]
         wanted = members if weak else members[section_matches[members]]
-        order = wanted[top(sections.scores[wanted], 0, query.sections_per_page)]
+        order = wanted[top(sections.scores[wanted], query.sections_per_page)]
         best = tuple(sections.best[order].tolist())
         results.append(RankedItem(score, best[0], best, len(wanted) - len(best), weak=weak))
     matching = pages[chosen.matching]
@@ -216,8 +216,8 @@ class _Chosen:
     def _first(self, places: NDArray[np.int64], count: int, *, by_day: bool) -> NDArray[np.int64]:
         """Returns the `count` best results, or with `by_day` the newest, ordered by score within a day."""
         if not by_day:
-            return places[top(self.scores[places], 0, count)]
-        places = places[top(self.scores[places], 0, len(places))]
+            return places[top(self.scores[places], count)]
+        places = places[np.argsort(-self.scores[places], kind="stable")]
         return places[np.argsort(-self.days[places], kind="stable")][:count]
 
 
