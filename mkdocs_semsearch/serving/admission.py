@@ -93,9 +93,8 @@ class Admission:
             return
         seconds = self._rate_limiter.wait(client_key(client))
         if seconds > 0:
-            wait = str(max(1, math.ceil(seconds)))
-            message = f"Too many requests: try again in {wait} s."
-            raise HttpError(429, "rate_limited", message, headers=(("retry-after", wait),))
+            wait = max(1, math.ceil(seconds))
+            raise HttpError(429, "rate_limited", f"Too many requests: try again in {wait} s.", retry_after=wait)
 
 
 def client_key(address: str | None) -> str:
@@ -205,14 +204,14 @@ class Workers:
                 return await anyio.to_thread.run_sync(turn.take, work, abandon_on_cancel=True, limiter=self._limiter)
         except TimeoutError:
             message = f"The request took longer than {self._seconds:g} s and was cancelled: try again later."
-            raise HttpError(503, "timed_out", message, headers=(("retry-after", "5"),)) from None
+            raise HttpError(503, "timed_out", message, retry_after=5) from None
         finally:
             turn.give_up()
 
     def _take_place(self) -> None:
         if not self._places.acquire(blocking=False):
             message = "The server is answering as many requests as it can: try again in 1 s."
-            raise HttpError(503, "busy", message, headers=(("retry-after", "1"),))
+            raise HttpError(503, "busy", message, retry_after=1)
 
 
 class _Turn:

@@ -343,7 +343,7 @@ class AgentEndpoint:
                 await self._app(scope, _replay(body, receive), send_once_begun)
             if limit.cancelled_caught and not begun:
                 message = f"The request took longer than {self._seconds:g} s and was cancelled: try again later."
-                raise HttpError(503, "timed_out", message, headers=(("retry-after", "5"),))
+                raise HttpError(503, "timed_out", message, retry_after=5)
         except HttpError as error:
             response = starlette_response(error_response(error))
             if error.status in BODY_REFUSED:

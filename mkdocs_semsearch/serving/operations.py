@@ -249,6 +249,6 @@ def _required(searcher: Searcher | None) -> Searcher:
             503,
             "no_index",
             "There is no search index yet: build one with `mkdocs build` or `semsearch index`.",
-            headers=(("retry-after", "5"),),
+            retry_after=5,
         )
     return searcher

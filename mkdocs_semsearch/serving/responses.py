@@ -173,13 +173,15 @@ class HttpError(Exception):
         *,
         field: str | None = None,
         headers: tuple[tuple[str, str], ...] = (),
+        retry_after: int | None = None,
     ) -> None:
+        """Takes the attributes, and the seconds after which the client may try again, for one more header."""
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.field = field
-        self.headers = headers
+        self.headers = headers if retry_after is None else (*headers, ("retry-after", str(retry_after)))
 
 
 def error_response(error: HttpError) -> ApiResponse:
@@ -199,15 +201,15 @@ def from_semsearch_error(error: SemsearchError) -> HttpError:
     log.error("%s: %s", type(error).__name__, message)
     if isinstance(error, EmbedderUnavailableError):
         message = "The embedder does not answer at the moment: try again, or use the mode lexical."
-        return HttpError(503, "embedder_unavailable", message, headers=(("retry-after", "5"),))
+        return HttpError(503, "embedder_unavailable", message, retry_after=5)
     if isinstance(error, EmbeddingError):
         return HttpError(503, "embedder_failed", "The query could not be embedded: use the mode lexical.")
     if isinstance(error, IndexFolderError):
         message = "The index cannot be read at the moment: try again."
-        return HttpError(503, "index_unavailable", message, headers=(("retry-after", "5"),))
+        return HttpError(503, "index_unavailable", message, retry_after=5)
     if isinstance(error, StoreUnavailableError):
         message = "The store of the index does not answer at the moment: try again."
-        return HttpError(503, "store_unavailable", message, headers=(("retry-after", "5"),))
+        return HttpError(503, "store_unavailable", message, retry_after=5)
     return HttpError(500, "internal", "The search failed; the server's log says why.")
 
 

@@ -15,7 +15,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
+from mkdocs_semsearch.errors import ConfigurationError, reason
 from mkdocs_semsearch.searching.query import MAX_LIMIT
 from mkdocs_semsearch.serving.admission import parse_rate
 
@@ -61,7 +62,7 @@ class ServerSettings:
         ConfigurationError: a setting is invalid; the message names it.
     """
 
-    index: str = "semsearch-index"
+    index: str = DEFAULT_INDEX_DIR
     indexes: tuple[tuple[str, str], ...] = ()
     default_limit: int = 10
     min_score: float = 0.0
@@ -152,8 +153,7 @@ class ServerSettings:
             try:
                 lines = Path(self.token_file).read_text(encoding="utf-8").splitlines()
             except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "it is not text"
-                raise ConfigurationError(f"The token file {self.token_file} cannot be read: {reason}.") from None
+                raise ConfigurationError(f"The token file {self.token_file} cannot be read: {reason(error)}.") from None
             found = [line.strip() for line in lines if line.strip()]
             if not found:
                 raise ConfigurationError(f"The token file {self.token_file} is empty: write one token per line.")
