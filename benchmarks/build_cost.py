@@ -126,7 +126,8 @@ def _build(config: Path) -> dict[str, Any]:
     for name in HOOKS:
         setattr(plugin.SemsearchPlugin, name, _timed(getattr(plugin.SemsearchPlugin, name), spent))
     said: list[str] = []
-    plugin._say = lambda report, misfits, *, strict: said.append(str(report.build))  # the line that the log would show
+    # The line that the log would show.
+    plugin._log_report = lambda report, warnings, *, strict: said.append(str(report.build))
     log.setLevel("ERROR")
     started = time.perf_counter()
     site = load_config(str(config))

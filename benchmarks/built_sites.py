@@ -123,7 +123,7 @@ def measure(folder: Path) -> dict[str, Any]:
         "anchors": missing_anchors(site_dir, pages),
         "chrome": chunks_with_chrome(pages),
         "repeated": share_of_repeated_text(pages),
-        "warnings": [*source.misfits(), *chunker.misfits()],
+        "warnings": [*source.warnings(), *chunker.warnings()],
         "seconds": seconds,
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

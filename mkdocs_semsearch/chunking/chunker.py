@@ -145,9 +145,9 @@ class Chunker:
             written=document.written,
         )
 
-    def misfits(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each front-matter field that did not fit its type somewhere, sorted."""
-        return self._facets.misfits()
+        return self._facets.warnings()
 
     def _kind(self, document: Document) -> PageKind | None:
         """Returns the kind from the page's front matter, else from the options."""

@@ -228,7 +228,7 @@ class FacetReader:
         """
         self._facets = tuple(facets)
         self._declared = declared
-        self._misfits: dict[str, dict[str, str]] = {}
+        self._warnings: dict[str, dict[str, str]] = {}
 
     def values(self, document: Document, kind: PageKind = "guide", language: str | None = None) -> dict[str, Any]:
         """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
@@ -283,12 +283,12 @@ class FacetReader:
         )
         return None
 
-    def misfits(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each field that did not fit somewhere, sorted."""
-        return tuple(sorted(f"{field}, but {_summary(reasons)}." for field, reasons in self._misfits.items()))
+        return tuple(sorted(f"{field}, but {_summary(reasons)}." for field, reasons in self._warnings.items()))
 
     def _report(self, field: str, document: Document, reason: str) -> None:
-        self._misfits.setdefault(field, {}).setdefault(document.path, reason)
+        self._warnings.setdefault(field, {}).setdefault(document.path, reason)
 
 
 def _as_written(document: Document, name: str, value: Any) -> Any:

@@ -48,7 +48,7 @@ def _index(given: argparse.Namespace) -> int:
         report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
-    for warning in (*report.misfits, *report.warnings):
+    for warning in (*report.content_warnings, *report.build_warnings):
         say(f"warning: {warning}")
     print(f"Indexed {report.build}")
     return 0

@@ -96,7 +96,7 @@ class ReaderWords:
         """Returns the questions pinned to a page and its keywords, its further titles and headings."""
         return tuple(question for question, page in self.pins.items() if page == path), keywords_of(front_matter)
 
-    def complaints(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
+    def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym, pin and keyword that can never match."""
         paths: set[str] = set()
         missing = dict(self._patterns)

@@ -251,7 +251,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 "`static: true` writes the files for a search in the browser all the same."
             )
         self._log_unused_options(config)
-        _log_report(report, self._pages.misfits(), strict=config.strict)
+        _log_report(report, self._pages.warnings(), strict=config.strict)
         for finding in findings:  # a build with `--strict` fails for them
             log.warning(finding)
 
@@ -282,7 +282,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if not self._preview_answers:
             self._hint_at_live_reload()
             return
-        documents, site, misfits = tuple(self._pages), self._site, self._pages.misfits()
+        documents, site, warnings = tuple(self._pages), self._site, self._pages.warnings()
         # A preview contains drafts, so it has its own index and never writes to the cluster.
         index_dir = self._settings.cache_dir / "preview"
         settings = replace(self._settings, index_dir=index_dir, store=StoreSettings())
@@ -290,7 +290,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
             report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
-            _log_report(report, misfits, strict=config.strict)
+            _log_report(report, warnings, strict=config.strict)
             return open_preview(index_dir, embedder)
 
         self._preview.submit(job)
@@ -340,10 +340,10 @@ def _site(config: MkDocsConfig) -> Site:
     return Site(config.site_name or "", config.site_url or "", site_language(config), edited)
 
 
-def _log_report(report: SiteReport, misfits: tuple[str, ...], *, strict: bool) -> None:
-    for misfit in (*misfits, *report.misfits):
-        log.warning(misfit)
-    for warning in report.warnings:
+def _log_report(report: SiteReport, warnings: tuple[str, ...], *, strict: bool) -> None:
+    for warning in (*warnings, *report.content_warnings):
+        log.warning(warning)
+    for warning in report.build_warnings:
         # The author may have no other model or folder, so a build with `--strict` must not fail because of it.
         log.log(logging.INFO if strict else logging.WARNING, warning)
     log.info(f"Indexed {report.build}")

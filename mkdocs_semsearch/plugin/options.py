@@ -300,8 +300,8 @@ def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Setti
     config.load_dict({name: value for name, value in options.items() if name != "enabled"})
     errors, _ = config.validate()
     if errors:
-        complaints = "; ".join(f"{option}: {error}" for option, error in errors)
-        raise ConfigurationError(f"{config_file or 'The options'}, plugin semsearch: {complaints}")
+        found = "; ".join(f"{option}: {error}" for option, error in errors)
+        raise ConfigurationError(f"{config_file or 'The options'}, plugin semsearch: {found}")
     return config.settings()
 
 

@@ -177,7 +177,7 @@ class MkDocsPages:
         there = {str(name) for document in self._documents.values() for name in document.front_matter}
         return tuple(name for name in names if name not in there and not name.startswith("page."))
 
-    def misfits(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each page of the index whose front matter cannot be read."""
         return tuple(sorted(self._problems[key] for key in self._problems.keys() & self._documents.keys()))
 

@@ -79,7 +79,7 @@ def index_built_site(
     paths = [page.path for page in pages]
     options = (("exclude", settings.exclude), ("kinds", settings.kinds))
     unmatched = [f"{complaint}." for option, globs in options for complaint in unmatched_globs(option, globs, paths)]
-    return replace(report, misfits=(*unmatched, *source.misfits(), *report.misfits))
+    return replace(report, content_warnings=(*unmatched, *source.warnings(), *report.content_warnings))
 
 
 def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
@@ -173,7 +173,7 @@ class SiteFolder:
         page = read_rendered_page(home.read_bytes().decode("utf-8", "replace")) if home.is_file() else None
         return page.generator if isinstance(page, RenderedPage) else ""
 
-    def misfits(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each file whose front matter could not be read, once the pages have been read."""
         return tuple(self._problems[path] for path in sorted(self._problems))
 

@@ -167,7 +167,7 @@ class SiteReport:
 
     Attributes:
         build: the index.
-        misfits: one sentence for everything in front matter and options that has no effect.
+        content_warnings: one sentence for everything in front matter and options that has no effect.
         languages: language tags of the pages.
         facets: fields by which readers can filter.
         uncached: one sentence if nothing can be cached, otherwise None.
@@ -175,14 +175,14 @@ class SiteReport:
     """
 
     build: BuildReport
-    misfits: tuple[str, ...]
+    content_warnings: tuple[str, ...]
     languages: tuple[str, ...]
     facets: tuple[FacetDeclaration, ...]
     uncached: str | None = None
     cut: str | None = None
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def build_warnings(self) -> tuple[str, ...]:
         """Sentences about the machine and the model, which are no fault of a page."""
         return tuple(filter(None, (self.build.warning, self.uncached, self.cut)))
 
@@ -226,7 +226,7 @@ def index_site(
 
     limit_arenas()
     started = time.perf_counter()
-    pages, misfits, uncached = _chunked(tuple(documents), site, settings, embedder)
+    pages, warnings, uncached = _chunked(tuple(documents), site, settings, embedder)
     languages = tuple(sorted({page.language for page in pages if page.language}))
     facets = settings.facets
     if not settings.facets_declared and len(languages) > 1:
@@ -254,7 +254,7 @@ def index_site(
         store=_open_store(settings.store),
     )
     report = replace(report, seconds=time.perf_counter() - started)
-    return SiteReport(report, misfits, languages, facets, uncached, _cut(settings.max_tokens, embedder.identity))
+    return SiteReport(report, warnings, languages, facets, uncached, _cut(settings.max_tokens, embedder.identity))
 
 
 def _cut(max_tokens: int, identity: EmbedderIdentity) -> str | None:
@@ -284,7 +284,8 @@ def _chunked(
     """Chunks the pages that have changed since an earlier build.
 
     Returns:
-        The pages, a sentence for every misfit, and one if nothing can be cached.
+        The pages, a sentence for everything in front matter and options that has no effect, and one if nothing can be
+        cached.
     """
     from mkdocs_semsearch.chunking import (
         Chunker,
@@ -320,9 +321,9 @@ def _chunked(
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
     empty = () if pages else ("The index has no page: every page is excluded, or the site has none.",)
-    complaints = (*empty, *ReaderWords(settings.synonyms, settings.pins).complaints(pages))
+    without_effect = ReaderWords(settings.synonyms, settings.pins).warnings(pages)
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
-    return pages, (*chunker.misfits(), *complaints), uncached
+    return pages, (*chunker.warnings(), *empty, *without_effect), uncached
 
 
 def unmatched_globs(option: str, globs: Iterable[str], paths: Sequence[str]) -> tuple[str, ...]:

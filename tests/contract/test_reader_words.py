@@ -159,13 +159,13 @@ def test_synonyms_and_pins_that_never_match_are_reported():
     pins = {"a": "auth.md", "b": "gone.md", "?!": "auth.md"}
     readers = ReaderWords({"k8s": ("kubernetes",), "vm": ("virtual machine", "vbox")}, pins)
     wrong = made_page("x.md", "Text.", front_matter={"search": {"keywords": {"a": 1}}})
-    assert readers.complaints([*PAGES, wrong]) == (
+    assert readers.warnings([*PAGES, wrong]) == (
         "Front matter field 'search.keywords' of x.md is not a list of words: {\"a\": 1}.",
         "Option 'synonyms': 'vm' never matches, because no page has virtual machine or vbox.",
         "Option 'pins': 'b' never matches, because there is no page 'gone.md' in the index.",
         "Option 'pins': '?!' never matches, because it has no letter and no digit.",
     )
-    assert ReaderWords().complaints(PAGES) == ()
+    assert ReaderWords().warnings(PAGES) == ()
 
 
 @pytest.mark.parametrize(

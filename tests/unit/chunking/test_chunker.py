@@ -71,7 +71,7 @@ def test_an_excluded_page_gives_none_and_boost_is_read() -> None:
     odd = chunker.chunk(Document("c.md", "c/", "C", "<p>x</p>", front_matter={"search": {"boost": "high"}}))
     assert odd is not None
     assert odd.boost == 1.0
-    (sentence,) = chunker.misfits()
+    (sentence,) = chunker.warnings()
     assert "search.boost" in sentence
     assert "c.md" in sentence
 

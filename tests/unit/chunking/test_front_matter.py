@@ -16,14 +16,14 @@ NOTHING = object()
 
 
 def typed(kind: str, yaml_value: str) -> tuple[Any, tuple[str, ...]]:
-    """Returns the typed value of `field: …`, and the reported misfits."""
+    """Returns the typed value of `field: …`, and the reported warnings."""
     source = f"---\nfield: {yaml_value}\n---\n"
     header = read_front_matter(source)
     assert header.problem is None
     chunker = Chunker(ChunkSettings(), [FacetDeclaration("field", kind, "Field")], len)  # type: ignore[arg-type]
     page = chunker.chunk(Document("a/b.md", "a/b/", "A", "", front_matter=header.values))
     assert page is not None
-    return page.facets.get("field", NOTHING), chunker.misfits()
+    return page.facets.get("field", NOTHING), chunker.warnings()
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def typed(kind: str, yaml_value: str) -> tuple[Any, tuple[str, ...]]:
     ],
 )
 def test_values_that_fit(kind: str, value: str, expected: object) -> None:
-    found, misfits = typed(kind, value)
+    found, warnings = typed(kind, value)
     assert found == expected
     assert type(found) is type(expected)
-    assert misfits == ()
+    assert warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_values_that_fit(kind: str, value: str, expected: object) -> None:
     ],
 )
 def test_values_that_do_not_fit_are_left_out_and_reported(kind: str, value: str, kept: object) -> None:
-    found, misfits = typed(kind, value)
+    found, warnings = typed(kind, value)
     assert found == kept
-    (sentence,) = misfits
+    (sentence,) = warnings
     assert "'field'" in sentence
     assert kind in sentence
     assert "a/b.md" in sentence
@@ -143,7 +143,7 @@ def test_a_default_facet_reads_scalars_as_written_and_reports_nothing(value: str
     page = chunker.chunk(Document("a.md", "a/", "A", "", read_front_matter(source).values, source))
     assert page is not None
     assert page.facets.get("tags") == kept
-    assert chunker.misfits() == ()
+    assert chunker.warnings() == ()
 
 
 def test_a_default_facet_without_a_source_takes_the_number_that_was_read() -> None:
@@ -164,7 +164,7 @@ def test_a_field_is_reported_once_with_an_example_and_a_count() -> None:
     for name in ("c", "a", "b"):
         chunker.chunk(Document(f"{name}.md", "", "", "", front_matter={"year": f"soon {name}"}))
         chunker.chunk(Document(f"{name}.md", "", "", "", front_matter={"year": f"soon {name}"}))
-    assert chunker.misfits() == (
+    assert chunker.warnings() == (
         "Front matter field 'year' is declared as integer, but a.md has 'soon a'; the value is left out "
         "(2 more pages with values that do not fit).",
     )

@@ -161,7 +161,7 @@ def chunked(
     chunker = Chunker(ChunkSettings(40, 0), [], lambda text: len(text.split()), kinds=kinds)
     page = chunker.chunk(Document(path, "x/", "Title", html, front_matter or {}, **fields))
     assert page is not None
-    return page, chunker.misfits()
+    return page, chunker.warnings()
 
 
 def test_kind_is_read_from_the_rendered_page():
@@ -192,9 +192,9 @@ def test_front_matter_overrides_options_and_options_override_recognition():
 
 
 def test_an_unknown_kind_is_reported_and_left_out():
-    page, misfits = chunked("changelog.md", front_matter={"search": {"kind": "novel"}})
+    page, warnings = chunked("changelog.md", front_matter={"search": {"kind": "novel"}})
     assert page.kind == "changelog"
-    assert misfits == (
+    assert warnings == (
         "Front matter field 'search.kind' must be one of guide, reference, changelog, blog, archive, "
         "contributing, proposal, unlisted, "
         "but changelog.md has 'novel'; the value is left out.",

@@ -216,7 +216,7 @@ def test_broken_front_matter_is_reported_with_its_file(tmp_path: Path) -> None:
     source = SiteFolder(tmp_path / "site", load_site_config(tmp_path / "mkdocs.yml"))
     (document,) = source
     assert (document.title, document.front_matter) == ("A", {})
-    (sentence,) = source.misfits()
+    (sentence,) = source.warnings()
     assert "a.md" in sentence
 
 
