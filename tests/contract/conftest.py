@@ -17,31 +17,44 @@ from tests.word_hash import WordHashEmbedder
 ENGINES = ("embedded", "qdrant", "static", "browser")
 
 
-@pytest.fixture(params=ENGINES)
-def opened(request, tmp_path):
-    """Returns a function that indexes pages and returns a search function, with page results as JSON."""
+@pytest.fixture(scope="module", params=ENGINES)
+def opened(request, tmp_path_factory):
+    """Returns a function that indexes pages and returns a search function, with page results as JSON.
+
+    Equal pages are indexed once for all questions of a file: no test changes an index.
+    """
+    searches = {}
     with contextlib.ExitStack() as stack:
 
         def open_pages(pages, **options):
-            folder = tmp_path / "index"
-            if request.param == "qdrant":
-                searcher = stack.enter_context(in_qdrant(folder, pages, **options))
-            else:
-                built(folder, pages, **options)
-            if request.param in ("static", "browser"):
-                write_bundle(folder, tmp_path / "semsearch", None)
-            if request.param == "browser":
-                engine = stack.enter_context(StaticEngine(tmp_path))
-                return lambda text, filters=(), **given: engine.search(
-                    text, mode="lexical", filters=list(map(filter_to_json, filters)), **given
-                )
-            if request.param == "embedded":
-                searcher = stack.enter_context(open_searcher(folder, embedder=WordHashEmbedder()))
-            if request.param == "static":
-                searcher = open_static_searcher(tmp_path / "semsearch")
-            return lambda text, **given: to_json(searcher.search(text, mode="lexical", granularity="page", **given))
+            key = repr((list(pages), options))
+            if key not in searches:
+                place = tmp_path_factory.mktemp("pages")
+                searches[key] = open_engine(request.param, place, pages, stack, **options)
+            return searches[key]
 
         yield open_pages
+
+
+def open_engine(name, place, pages, stack, **options):
+    """Indexes pages in a folder and opens them in an engine until the stack is closed; returns the search function."""
+    folder = place / "index"
+    if name == "qdrant":
+        searcher = stack.enter_context(in_qdrant(folder, pages, **options))
+    else:
+        built(folder, pages, **options)
+    if name in ("static", "browser"):
+        write_bundle(folder, place / "semsearch", None)
+    if name == "browser":
+        engine = stack.enter_context(StaticEngine(place))
+        return lambda text, filters=(), **given: engine.search(
+            text, mode="lexical", filters=list(map(filter_to_json, filters)), **given
+        )
+    if name == "embedded":
+        searcher = stack.enter_context(open_searcher(folder, embedder=WordHashEmbedder()))
+    if name == "static":
+        searcher = open_static_searcher(place / "semsearch")
+    return lambda text, **given: to_json(searcher.search(text, mode="lexical", granularity="page", **given))
 
 
 @contextlib.contextmanager
