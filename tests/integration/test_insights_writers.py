@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -54,41 +56,51 @@ def test_several_processes_record_into_one_new_folder(tmp_path):
     assert told - forgotten <= set(found) <= told
 
 
-WRITER = """
-import sys
+# Each writer is a fork of a process without threads that has the imports done: they take longer than the writing.
+WRITERS = """
+import os, sys
 from pathlib import Path
 from mkdocs_semsearch.insights import recorder as module
 from tests.unit.insights.made_searches import search
 module.SECONDS = 0.001
-recorder = module.Recorder(module.InsightStore(Path(sys.argv[1])))
-recorder.start()
-print("ready", flush=True)
-while True:
-    recorder.record(search("x" * 200))
-    print(recorder.counts["written"], flush=True)
+
+def write():
+    recorder = module.Recorder(module.InsightStore(Path(sys.argv[1])))
+    recorder.start()
+    os.write(1, f"{os.getpid()}\\n".encode())
+    while True:
+        recorder.record(search("x" * 200))
+        os.write(1, f"{recorder.counts['written']}\\n".encode())
+
+for _ in sys.stdin:
+    writer = os.fork()
+    if not writer:
+        write()
+    os.waitpid(writer, 0)
+    os.write(1, b"ended\\n")
 """
 
 
 def test_a_killed_writer_loses_only_what_waited(tmp_path):
     chance = random.Random(19)
     before = 0
-    for _ in range(10):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        assert writer.stdout.readline() == "ready\n"
-        moment = time.monotonic() + chance.uniform(0.01, 0.3)
-        lines = []
-        while time.monotonic() < moment:
-            lines.append(writer.stdout.readline())
-        writer.kill()
-        rest = writer.stdout.read().splitlines()
-        writer.wait()
-        writer.stdout.close()
-        said = int((lines + [line + "\n" for line in rest[:-1]] or ["0"])[-1])
-        with closing(sqlite3.connect(tmp_path / FILE)) as database:
-            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        found = len(InsightStore(tmp_path).read())
-        assert found >= before + said
-        before = found
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    with subprocess.Popen([sys.executable, "-c", WRITERS, str(tmp_path)], **pipes) as writers:
+        for _ in range(10):
+            print("another", file=writers.stdin, flush=True)
+            writer = int(writers.stdout.readline())
+            moment = time.monotonic() + chance.uniform(0.01, 0.3)
+            said = "0"
+            while time.monotonic() < moment:
+                said = writers.stdout.readline()
+            os.kill(writer, signal.SIGKILL)
+            for line in writers.stdout:
+                if line == "ended\n":
+                    break
+                said = line
+            with closing(sqlite3.connect(tmp_path / FILE)) as database:
+                assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            found = len(InsightStore(tmp_path).read())
+            assert found >= before + int(said)
+            before = found
     assert before > 0
