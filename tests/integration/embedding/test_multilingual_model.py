@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -17,7 +18,8 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import made_page
 from tests.unit.embedding.small_models import write_model
 
-pytest.importorskip("sentence_transformers")
+if find_spec("sentence_transformers") is None:  # importing it would load PyTorch into every worker that collects
+    pytest.skip("sentence_transformers is not installed", allow_module_level=True)
 
 TEXTS = {
     "en": "The firewall blocks what comes in from the network, and lets out what was asked for.",
