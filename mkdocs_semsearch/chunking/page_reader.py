@@ -224,7 +224,7 @@ class _PageReader:
             return
         text = normalise(join_inline(self._inline))
         self._inline.clear()
-        if not text:
+        if not without_code_marks(text).strip():  # code that is empty but for a line break has only its marks
             return
         leads, self._leads = self._leads or without_code_marks(text).endswith((":", "：")), False
         title, self._titles = self._titles, False

@@ -188,6 +188,10 @@ def test_language_comes_from_the_source_where_the_html_has_none() -> None:
     assert chunk(html, source=source).languages == ("python", "yaml")
 
 
+def test_code_without_text_is_no_chunk() -> None:
+    assert [c.content for c in chunks("<div><code><br></code></div><p>a</p><p><code> <br></code></p>")] == ["a"]
+
+
 HTML_PIECES = st.sampled_from(
     [
         "<p>",
