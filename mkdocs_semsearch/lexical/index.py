@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -176,8 +176,7 @@ class LexicalIndex:
         self._queries = LexicalQueries(lexical_schema(), clauses)
         self._rows = rows
         self._last = threading.local()
-        # One thread is enough for all requests: `_begun` does not wait for its turn.
-        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="lexical")
+        self._ahead = threading.Lock()
         # The cache helps because ranking, counting, paging and filtering all search for the same phrase.
         self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
 
@@ -226,9 +225,17 @@ class LexicalIndex:
     def begin(self, question: Question, limit: int) -> None:
         """Starts a search among all rows in another thread; `search` with the same arguments returns its result."""
         query, last = self._ranking(question), getattr(self._last, "hits", None)
-        if query is not None and self._rows and (last is None or last[0] is not query):
-            limit = min(limit, self._rows)
-            self._last.begun = (query, limit, self._ahead.submit(self._run, query, limit))
+        if query is None or not self._rows or (last is not None and last[0] is query):
+            return
+        # One such thread at a time: while it is busy, so are the cores, and other requests search by themselves.
+        if self._ahead.acquire(blocking=False):
+            limit, hits = min(limit, self._rows), Future[LexicalHits]()
+            thread = threading.Thread(target=self._run_ahead, args=(query, limit, hits), name="lexical", daemon=True)
+            try:
+                thread.start()
+                self._last.begun = (query, limit, hits)
+            except RuntimeError:  # memory or threads are short, or the interpreter shuts down
+                self._ahead.release()
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows by BM25.
@@ -326,12 +333,20 @@ class LexicalIndex:
         return LexicalHits(last[2].rows[:limit], last[2].scores[:limit])
 
     def _begun(self, query: tantivy.Query, limit: int) -> LexicalHits | None:
-        """Returns the result of the search that `begin` has started; None if it is another one, or has to wait."""
+        """Returns the result of the search that `begin` has started; None if that was another one, or none."""
         begun, self._last.begun = getattr(self._last, "begun", None), None
-        if begun is None or begun[0] is not query or begun[1] != limit or begun[2].cancel():
+        if begun is None or begun[0] is not query or begun[1] != limit:
             return None
         hits: LexicalHits = begun[2].result()
         return hits
+
+    def _run_ahead(self, query: tantivy.Query, limit: int, hits: Future[LexicalHits]) -> None:
+        try:
+            hits.set_result(self._run(query, limit))
+        except BaseException as error:  # Tantivy's panics are no subclasses of Exception
+            hits.set_exception(error)
+        finally:
+            self._ahead.release()
 
     def _run(self, query: tantivy.Query, limit: int) -> LexicalHits:
         hits = self._searcher.search(query, limit=limit, count=False).hits

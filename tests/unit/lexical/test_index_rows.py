@@ -76,27 +76,73 @@ def test_stop_words_are_not_highlighted_beside_a_word_of_all_chunks(tmp_path):
         assert marked("what is this") >= {"what", "is"}
 
 
-@pytest.mark.parametrize("limit", [20, 100])
-def test_a_search_that_was_begun_is_not_run_again(lexical, monkeypatch, limit):
-    asked = []
+@pytest.fixture
+def searches(lexical, monkeypatch):
+    """The searches that have been run, as they come."""
+    found = []
     run = lexical._run
-    monkeypatch.setattr(lexical, "_run", lambda *given: asked.append(given) or run(*given))
-    question = read_question(f"server of {limit} tokens")
-    lexical.begin(question, limit)
-    begun = lexical.search(question, None, limit)
-    assert len(asked) == 1
-    lexical.begin(read_question("vector"), limit)
-    lexical.search(read_question("path"), None, limit)  # what was begun for another question is of no use
-    again = lexical.search(question, None, limit)
+    monkeypatch.setattr(lexical, "_run", lambda *given: found.append(given) or run(*given))
+    return found
+
+
+def test_a_search_that_was_begun_is_not_run_again(lexical, searches):
+    question = read_question("server of tokens")
+    lexical.begin(question, 20)
+    begun = lexical.search(question, None, 20)
+    assert len(searches) == 1
+    lexical.search(read_question("path"), None, 20)
+    again = lexical.search(question, None, 20)
+    assert len(searches) == 3
     assert begun.rows.tolist() == again.rows.tolist()
     assert begun.scores.tolist() == again.scores.tolist()
 
 
-def test_a_begun_search_that_has_to_wait_is_run_at_once(lexical):
-    free = threading.Event()
-    lexical._ahead.submit(free.wait)
-    lexical.begin(read_question("file cache"), 10)
+@pytest.mark.parametrize(("begun", "limit"), [("vector", 100), ("path", 20)])
+def test_what_was_begun_for_another_question_or_limit_is_not_used(lexical, begun, limit):
+    lexical.search(read_question("graph"), None, 10)  # the hits of the last question are kept
+    lexical.begin(read_question(begun), limit)
+    hits = lexical.search(read_question("path"), None, 100)
+    lexical.search(read_question("graph"), None, 10)
+    again = lexical.search(read_question("path"), None, 100)
+    assert len(hits.rows) == 100
+    assert hits.rows.tolist() == again.rows.tolist()
+
+
+def test_while_one_search_is_begun_others_are_run_by_those_who_ask(lexical):
+    lexical._ahead.acquire()
     try:
+        lexical.begin(read_question("file cache"), 10)
         assert len(lexical.search(read_question("file cache"), None, 10).rows) == 10
     finally:
-        free.set()
+        lexical._ahead.release()
+
+
+def test_a_question_is_answered_where_no_thread_can_be_started(lexical, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    for word in ("index", "model", "file"):
+        lexical.begin(read_question(word), 10)
+        assert len(lexical.search(read_question(word), None, 10).rows) == 10
+
+
+def test_a_search_that_fails_ahead_fails_for_its_question_only(lexical, monkeypatch):
+    def fail(query, limit):
+        raise ValueError("damaged")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lexical, "_run", fail)
+        lexical.begin(read_question("model server"), 10)
+        with pytest.raises(ValueError, match="damaged"):
+            lexical.search(read_question("model server"), None, 10)
+    assert len(lexical.search(read_question("model server"), None, 10).rows) == 10
+
+
+def test_words_are_searched_while_the_question_is_encoded(tmp_path, monkeypatch):
+    with opened(tmp_path / "index", [made_page("a.md", "A number.")]) as searcher:
+        last, encoder, begun = searcher._backend._sides.lexical._last, searcher._encoder, []
+        embed = encoder.embed
+        monkeypatch.setattr(encoder, "embed", lambda text: begun.append(last.begun is not None) or embed(text))
+        assert searcher.search("number").results
+        assert begun == [True]
