@@ -130,7 +130,7 @@ def test_a_missing_phrase_without_results_does_not_speak_of_results(capsys, inde
 def test_command_line_names_the_nearest_result_where_nothing_is_found(capsys, index_dir):
     text = said(capsys, index_dir, "keys", "--filter", "tags=nobody")
     assert text.startswith("Nothing found here for “keys”.\n")
-    assert "Without the filter on tags (equals nobody): 2 results." in text
+    assert "Without the filter tags=nobody: 2 results." in text
     assert "Nearest: Command line › Keys (reference/cli.md)." in text
     assert said(capsys, index_dir, "keys", "--offset", "9") == "No results from 9 on: there are 2.\n"
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mkdocs_semsearch.cli.text import filter_text
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range, parse_filter
 
@@ -37,6 +38,18 @@ from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 )
 def test_reads_every_form(expression, expected):
     assert parse_filter(expression) == expected
+    assert parse_filter(filter_text(expected)) == expected
+
+
+@given(st.text(max_size=20), st.booleans())
+def test_every_filter_is_written_so_that_it_is_read_again(value, negate):
+    for condition in (
+        Equals("tags", value, negate),
+        In("tags", (value, "b"), negate),
+        Range("year", "1", value, negate),
+        Prefix("page.path", value),
+    ):
+        assert parse_filter(filter_text(condition)) == condition
 
 
 @pytest.mark.parametrize(
