@@ -20,7 +20,7 @@ from mkdocs_semsearch.insights.questions import (
     question_key,
     read_questions,
 )
-from mkdocs_semsearch.insights.search_records import Search
+from mkdocs_semsearch.insights.search_records import REDACTED, Search
 from mkdocs_semsearch.lexical.languages import stemmer_for, stems_with, telling_words
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import absolute_url
@@ -221,7 +221,7 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
     using: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         typos = {word.casefold() for search in question.searches for word in search.corrected}
-        for word in dict.fromkeys(_WORD.findall(question.text.lower())):
+        for word in dict.fromkeys(_words_of_question(question)):
             if word not in typos and stem(word) not in known and telling.analyze(word):
                 using[stem(word)].append(question)
     words = []
@@ -230,10 +230,7 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
         if count < FEWEST:
             continue
         forms = Counter(
-            word
-            for question in asked
-            for word in _WORD.findall(question.text.lower())
-            if using.get(stem(word)) is asked
+            word for question in asked for word in _words_of_question(question) if using.get(stem(word)) is asked
         )
         word = forms.most_common(1)[0][0]
         opened = Counter(s.opened for question in asked for s in question.searches if s.opened in placed.pages)
@@ -249,6 +246,10 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
                 }
             )
     return sorted(words, key=lambda item: (-item["searches"], item["word"]))[:LISTED]
+
+
+def _words_of_question(question: Question) -> list[str]:
+    return _WORD.findall(REDACTED.sub(" ", question.text.lower()))
 
 
 def _words_of_page(searcher: Searcher, path: str) -> set[str]:

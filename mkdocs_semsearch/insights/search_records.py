@@ -187,6 +187,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     ),
 )
 _RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")
+REDACTED = re.compile(r"\[(?:e-mail|address|secret|number)\]")
+"""What `redact` writes in place of a secret."""
 
 
 def _unless_readable(match: re.Match[str]) -> str:

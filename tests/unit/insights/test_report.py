@@ -11,6 +11,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.questions import group_by_meaning, labelled_questions
 from mkdocs_semsearch.insights.report import _edit_address, make_report, report_html, report_text
+from mkdocs_semsearch.insights.search_records import redact
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
 from tests.unit.insights.made_searches import search
@@ -150,6 +151,14 @@ def test_a_word_that_no_page_has_is_a_keyword_for_the_page_that_was_opened(repor
     assert words["oidc"]["searches"] == 3
     assert "kubernetes" in words
     assert not words.keys() & {"pasword", "install", "backup", "colours", "how"}
+
+
+def test_what_stands_in_place_of_a_secret_is_no_word_of_readers(searcher):
+    text = redact("invite jane@example.org with password=hunter2 from 203.0.113.77 by +49 170 1234567")
+    assert text.count("[") == 4
+    words = [item["word"] for item in make_report([search(text)] * 3, searcher).words]
+    assert "invite" in words
+    assert not {"mail", "secret", "address", "number"} & set(words)
 
 
 @pytest.mark.parametrize(
