@@ -224,7 +224,7 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
         for word in dict.fromkeys(_words_of_question(question)):
             if word not in typos and stem(word) not in known and telling.analyze(word):
                 using[stem(word)].append(question)
-    words = []
+    words: list[dict[str, Any]] = []
     for asked in using.values():
         count = sum(len(question.searches) for question in asked)
         if count < FEWEST:
