@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
-from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact import WEIGHTS, Manifest
 from mkdocs_semsearch.artifact.fields import Value, day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name
 from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorruptError
@@ -283,8 +283,9 @@ class QdrantBackend:
         words = LexicalHits(found.worded.rows, found.worded.similarities)
         priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
-        rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, query.mode != "semantic")
-        return rules.judged(rows, similarities, words, _named(found, rows), priors, headed=headed)
+        by_words = query.mode != "semantic"
+        rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, WEIGHTS["matches"], by_words)
+        return rules.judged(rows, similarities, words, _named(found, rows), priors, headed=headed, scale=None)
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import Manifest
+from mkdocs_semsearch.artifact import WEIGHTS, Manifest
 from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
@@ -164,6 +164,7 @@ class EmbeddedBackend:
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
             weight=semantic_share(manifest.lexical),
             nothing=rule_of_answers(manifest.embedder.model),
+            matches=WEIGHTS["matches"],
         )
         return cls(tables, sides)
 

@@ -49,9 +49,8 @@ _EVIDENCE_SECTIONS: int = WEIGHTS["pages"]["sections"]
 PAGE_EACH_SIDE: float = WEIGHTS["pages"]["each_side"]
 """Weight, in the score of a page, of the best score of each side, which may be those of different sections."""
 
-MATCH_SHARE: float = WEIGHTS["matches"]["share"]
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
-"""A chunk matches from this share of the best score on, and in semantic mode from this share of the best similarity."""
+"""In semantic mode, a chunk matches from this share of the best similarity on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +216,7 @@ class Candidates:
     lexical: NDArray[np.float32] | None
     ranks: NDArray[np.int8]
     scaled: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]
-    headed: NDArray[np.bool_] | None = None
+    headed: NDArray[np.bool_] | None
 
     def boosted(self, factors: NDArray[np.float32]) -> Candidates:
         """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1."""
@@ -263,8 +262,8 @@ class Judged:
     sides: NDArray[np.float32]
     matching: NDArray[np.bool_]
     priors: NDArray[np.float32]
-    headed: NDArray[np.bool_] | None = None
-    weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT
+    headed: NDArray[np.bool_] | None
+    weight: float | NDArray[np.float32]
 
     def only(self, kept: NDArray[np.bool_]) -> Judged:
         """Returns a copy with only the chunks that `kept`, bool `[m]`, selects."""
@@ -304,10 +303,10 @@ def judge(
     priors: NDArray[np.float32],
     *,
     factors: NDArray[np.float32],
-    headed: NDArray[np.bool_] | None = None,
-    scale: SemanticScale | None = None,
-    weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
-    share: float = MATCH_SHARE,
+    headed: NDArray[np.bool_] | None,
+    scale: SemanticScale | None,
+    weight: float | NDArray[np.float32],
+    share: float,
 ) -> Judged:
     """Fuses the scores of both sides, and decides which chunks match.
 
@@ -323,7 +322,7 @@ def judge(
         priors: float32 `[m]`, see `Judged`.
         factors: float32 `[m]`, factors of both sides, not used in semantic mode, see `ChunkMap.chunk_factor`.
         headed: bool `[m]`, see `Judged`.
-        scale: scale of the similarities; by default it is computed from `similarities`.
+        scale: scale of the similarities; None to compute it from `similarities`.
         weight: weight of the semantic score, see `Judged`.
         share: share of the best score from which a chunk matches, see `match_share`.
     """
@@ -332,7 +331,7 @@ def judge(
         scaled = (scale or SemanticScale.of(similarities)).apply(similarities)
         sides, ranks = np.clip(similarities, 0, 1), np.zeros(len(rows), np.int8)
         matching = _reaches(sides * priors, SEMANTIC_MATCH_SHARE)
-        return Judged(rows, similarities, None, ranks, scaled, None, sides, matching, priors)
+        return Judged(rows, similarities, None, ranks, scaled, None, sides, matching, priors, None, weight)
     bm25 = _spread(words, rows)
     sides = lexical = bm25 / words.scores.max(initial=1e-9) * factors
     semantic = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +21,6 @@ from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     RULES,
     SEMANTIC_MATCH_SHARE,
-    SEMANTIC_WEIGHT,
     UNKNOWN,
     Candidates,
     Judged,
@@ -129,9 +128,9 @@ class Sides:
     vectors: VectorSide
     lexical: LexicalSide
     names: NameSide
-    weight: float = SEMANTIC_WEIGHT
-    nothing: Mapping[str, float] | None = None
-    matches: Mapping[str, float] = field(default_factory=lambda: WEIGHTS["matches"])
+    weight: float
+    nothing: Mapping[str, float] | None
+    matches: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +142,16 @@ class ScoreRules:
         chunk_map: the structure of the index.
         weight: weight of the semantic score in hybrid mode.
         nothing: the numbers of `is_answerable`; None if it and `match_share` are not calibrated for the model.
-        by_words: whether lexical hits and the literal rule count; they do not in semantic mode.
         matches: the numbers of `match_share`.
+        by_words: whether lexical hits and the literal rule count; they do not in semantic mode.
     """
 
     question: Question
     chunk_map: ChunkMap
     weight: float
     nothing: Mapping[str, float] | None
+    matches: Mapping[str, float]
     by_words: bool
-    matches: Mapping[str, float] = field(default_factory=lambda: WEIGHTS["matches"])
 
     def judged(
         self,
@@ -163,7 +162,7 @@ class ScoreRules:
         priors: NDArray[np.float32],
         *,
         headed: NDArray[np.bool_] | None,
-        scale: SemanticScale | None = None,
+        scale: SemanticScale | None,
     ) -> Judged:
         """Returns whether some chunks match, and their scores before the rules, see `judge`."""
         evidence = self._evidence(similarities, hits, literal)
@@ -226,7 +225,7 @@ class Scoring:
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
-        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, self._by_words, sides.matches)
+        self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, sides.matches, self._by_words)
 
     @functools.cached_property
     def _literal(self) -> dict[int, int]:

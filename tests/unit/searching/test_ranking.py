@@ -18,7 +18,7 @@ from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
     HEADING_BONUS,
     HEADING_SEMANTIC,
-    MATCH_SHARE,
+    SEMANTIC_WEIGHT,
     SemanticScale,
     fuse,
     judge,
@@ -177,9 +177,9 @@ def test_a_question_with_code_that_the_site_has_is_always_answered():
 
 def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     question = read("save outputs forbidden", weight=20.0, known=1.0)
-    assert match_share(question, 0.8, 20.0, MATCHES) == MATCH_SHARE
-    assert match_share(question, 0.4, 20.0, MATCHES) < MATCH_SHARE
-    assert match_share(question, 0.8, 11.2, MATCHES) == pytest.approx(MATCH_SHARE * 0.8)
+    assert match_share(question, 0.8, 20.0, MATCHES) == MATCHES["share"]
+    assert match_share(question, 0.4, 20.0, MATCHES) < MATCHES["share"]
+    assert match_share(question, 0.8, 11.2, MATCHES) == pytest.approx(MATCHES["share"] * 0.8)
     assert match_share(question, 0.5, 11.2, MATCHES) < min(
         match_share(question, 0.5, 20.0, MATCHES), match_share(question, 0.8, 11.2, MATCHES)
     )
@@ -188,23 +188,26 @@ def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     assert match_share(question, 0.8, 20.0, without_server) == without_server["share"]
 
 
+def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"]):
+    """Returns the scores of chunks without priors and literal matches."""
+    rows, ones = np.arange(len(factors)), np.ones(len(factors), np.float32)
+    given = {"factors": factors, "headed": headed, "scale": None, "weight": SEMANTIC_WEIGHT, "share": share}
+    return judge(rows, similarities, words, {}, ones, **given).scored((rows, rows))
+
+
 def test_chunks_match_from_the_given_share_of_the_best_score():
     similarities, words = floats([0.8, 0.5, 0.45, 0.1]), LexicalHits(np.arange(2), floats([4, 1]))
-    rows, ones = np.arange(4), np.ones(4, np.float32)
-    found = [
-        judge(rows, similarities, words, {}, ones, factors=ones, share=share).scored((rows, rows)).matching.tolist()
-        for share in (0.2, 0.35, 0.6)
-    ]
+    ones = np.ones(4, np.float32)
+    found = [scored(similarities, words, ones, share=share).matching.tolist() for share in (0.2, 0.35, 0.6)]
     assert found == [[True, True, True, False], [True, True, False, False], [True, False, False, False]]
 
 
 def test_words_decide_where_a_heading_has_all_of_them():
     """The second row is nearer, the first one has more of the words; without such a heading the second one wins."""
     similarities, words = floats([0.5, 0.8, 0.1]), LexicalHits(np.arange(2), floats([4, 2.4]))
-    rows, ones = np.arange(3), np.ones(3, np.float32)
-    plain = judge(rows, similarities, words, {}, ones, factors=ones).scored((rows, rows))
-    with_all = np.array([True, True, False])
-    headed = judge(rows, similarities, words, {}, ones, factors=ones, headed=with_all).scored((rows, rows))
+    ones = np.ones(3, np.float32)
+    plain = scored(similarities, words, ones)
+    headed = scored(similarities, words, ones, headed=np.array([True, True, False]))
     for before, after in ((plain.scores, headed.scores), (plain.page_scores, headed.page_scores)):
         assert before[1] > before[0]
         assert after[0] > after[1]
@@ -215,13 +218,12 @@ def test_words_decide_where_a_heading_has_all_of_them():
 
 def test_a_chunk_with_little_text_needs_more_similarity_and_more_words():
     similarities, words = floats([0.8, 0.8, 0.1]), LexicalHits(np.arange(2), floats([4, 4]))
-    rows, ones = np.arange(3), np.ones(3, np.float32)
     lengths = length_factors(np.array([20, 2000, 250]))
     assert lengths[0] < lengths[1] == lengths[2] == 1
-    found = judge(rows, similarities, words, {}, ones, factors=lengths).scored((rows, rows))
+    found = scored(similarities, words, lengths)
     assert found.scores[0] == pytest.approx(lengths[0] * found.scores[1])
     assert found.page_scores[0] < found.page_scores[1]
-    by_meaning = judge(rows, similarities, None, {}, ones, factors=lengths).scored((rows, rows))
+    by_meaning = scored(similarities, None, lengths)
     assert by_meaning.scores.tolist() == similarities.tolist()
 
 
