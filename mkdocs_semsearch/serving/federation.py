@@ -12,6 +12,7 @@ from typing import Any
 
 from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.artifact.manifest import Manifest
+from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.listing import DATE_FIELD
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
@@ -44,7 +45,7 @@ class FederatedOperations:
         for name in names:
             if name not in self._indexes:
                 message = f"There is no index {name[:80]!r} here: there are {', '.join(self._indexes)}."
-                raise HttpError(422, "invalid_request", message, field="indexes")
+                raise QueryError(message, field="indexes")
         with ExitStack() as stack:
             wanted = [name for name in self._indexes if not names or name in names]
             yield OpenedIndexes({name: stack.enter_context(self._indexes[name].open()) for name in wanted})
@@ -94,13 +95,13 @@ class OpenedIndexes:
         without good matches does not come first.
 
         Raises:
-            HttpError: 422, the scores cannot be compared, or the offset is too large.
+            QueryError: the scores cannot be compared, or the offset is too large.
         """
         self._refuse_mixed_models(query)
         deepest = query.offset + query.limit
         if deepest > DEEPEST_RESULT:
             message = f"offset and limit reach result {deepest}: over several indexes {DEEPEST_RESULT} can be reached."
-            raise HttpError(422, "invalid_request", message, field="offset")
+            raise QueryError(message, field="offset")
         answers = {name: _first(index, query, max(deepest, EVIDENCE)) for name, index in self._indexes.items()}
         _leave_to_those_with_the_phrase(answers)
         comparable = self._same_model and not any(body.get("degraded") for body in answers.values())
@@ -132,7 +133,7 @@ class OpenedIndexes:
         """Returns one page of the index, if only one is open.
 
         Raises:
-            HttpError: 422, several indexes are open.
+            QueryError: several indexes are open.
         """
         return self._only().page(path)
 
@@ -140,7 +141,7 @@ class OpenedIndexes:
         """Returns the pages nearest to one page of the index, if only one is open.
 
         Raises:
-            HttpError: 422, several indexes are open.
+            QueryError: several indexes are open.
         """
         return self._only().related(path, limit)
 
@@ -153,7 +154,7 @@ class OpenedIndexes:
         if len(self._indexes) > 1:
             names = ", ".join(self._indexes)
             message = f"A page belongs to one index: name it, as in /{next(iter(self._indexes))}/api/v1/… ({names})."
-            raise HttpError(422, "invalid_request", message, field="indexes")
+            raise QueryError(message, field="indexes")
         return next(iter(self._indexes.values()))
 
     @property
@@ -165,9 +166,10 @@ class OpenedIndexes:
             models = ", ".join(
                 f"{name}: {index.searcher.manifest.embedder.model}" for name, index in self._indexes.items()
             )
-            message = f"These indexes have different models ({models}), whose similarities cannot be compared: ask in "
-            raise HttpError(
-                422, "invalid_request", f"{message}mode hybrid or lexical, or one index at a time.", field="mode"
+            raise QueryError(
+                f"These indexes have different models ({models}), whose similarities cannot be compared: ask in mode "
+                "hybrid or lexical, or one index at a time.",
+                field="mode",
             )
 
     def _described(self) -> list[dict[str, Any]]:
@@ -265,10 +267,7 @@ def _added_up(counts: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[
     """Adds counts of equal values; most frequent first, ties in their original order."""
     together: dict[tuple[str, Any], dict[str, Any]] = {}
     for item in (*counts, *more):
-        key = (
-            type(item["value"]).__name__,
-            item["value"],
-        )  # True == 1 in Python
+        key = (type(item["value"]).__name__, item["value"])  # True == 1 in Python
         found = together.get(key)
         together[key] = {"value": item["value"], "count": item["count"] + (found["count"] if found else 0)}
     return sorted(together.values(), key=lambda item: -item["count"])

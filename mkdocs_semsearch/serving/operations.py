@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, runtime_checkable
 
 from mkdocs_semsearch.artifact.manifest import Manifest
+from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import REUSED, stage, timed_stages
 from mkdocs_semsearch.searching.response import facets_to_json, page_to_json, results_to_json, to_json
@@ -75,7 +76,8 @@ class Operations(Protocol):
         """Opens the indexes with these names for one request; all indexes if there are no names.
 
         Raises:
-            HttpError: 503 while there is no index, 422 for an unknown name.
+            HttpError: 503 while there is no index.
+            QueryError: there is no index with such a name.
         """
         ...
 
@@ -108,8 +110,7 @@ class IndexOperations:
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndex]:
         """Opens the current searcher, see `Operations.open`."""
         if names:
-            message = "This address has only one index: leave out indexes."
-            raise HttpError(422, "invalid_request", message, field="indexes")
+            raise QueryError("This address has only one index: leave out indexes.", field="indexes")
         with self._lease() as lent:
             yield OpenedIndex(_required(lent), self)
 
@@ -222,12 +223,10 @@ class OpenedIndex:
 
         Raises:
             PageNotFoundError: the index has no such page.
-            HttpError: 422, the limit is out of bounds.
+            QueryError: the limit is out of bounds.
         """
         if not 1 <= limit <= MAX_RELATED:
-            raise HttpError(
-                422, "invalid_request", f"limit is {limit}: it must be from 1 to {MAX_RELATED}.", field="limit"
-            )
+            raise QueryError(f"limit is {limit}: it must be from 1 to {MAX_RELATED}.", field="limit")
         results = results_to_json(self.searcher.related(path, limit=limit))
         return {"build_id": self.build_id, "path": path, "results": results}
 
