@@ -19,11 +19,11 @@ from mkdocs_semsearch.insights.search_records import Beacon
 from mkdocs_semsearch.searching import response
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.records import SectionInfo
-from mkdocs_semsearch.serving.operations import MAX_RELATED
 from mkdocs_semsearch.serving.wire import (
     DEFAULT_RELATED,
     FIELD_SUFFIXES,
     MAX_BODY_BYTES,
+    MAX_RELATED,
     Defaults,
     SearchRequest,
     with_defaults,

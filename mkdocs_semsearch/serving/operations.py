@@ -16,6 +16,7 @@ from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Gauges, Metrics
 from mkdocs_semsearch.serving.responses import HttpError
+from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, MAX_RELATED
 
 SearcherProvider = Callable[[], Searcher | None]
 """A function that returns the current searcher, or None while there is no index."""
@@ -31,8 +32,6 @@ class SearcherLender(Protocol):
 
 
 SearcherSource = SearcherProvider | SearcherLender
-
-MAX_RELATED = 20
 
 
 class Opened(Protocol):
@@ -60,7 +59,7 @@ class Opened(Protocol):
         """Returns one page with its sections; raises `PageNotFoundError` if there is no such page."""
         ...
 
-    def related(self, path: str, limit: int = 5) -> dict[str, Any]:
+    def related(self, path: str, limit: int = DEFAULT_RELATED) -> dict[str, Any]:
         """Returns the pages nearest to one page; raises `PageNotFoundError` if there is no such page."""
         ...
 
@@ -218,7 +217,7 @@ class OpenedIndex:
         """
         return {"build_id": self.build_id, **page_to_json(self.searcher.page(path))}
 
-    def related(self, path: str, limit: int = 5) -> dict[str, Any]:
+    def related(self, path: str, limit: int = DEFAULT_RELATED) -> dict[str, Any]:
         """Returns the pages nearest to one page.
 
         Raises:

@@ -68,7 +68,7 @@ ROUTES = (
 
 
 MAX_BODY_BYTES = 64 * 1024
-DEFAULT_RELATED = 5
+DEFAULT_RELATED, MAX_RELATED = 5, 20
 
 Validated = TypeVar("Validated")
 
