@@ -27,9 +27,9 @@ from mkdocs_semsearch.serving.responses import (
     HttpError,
     RecentAnswer,
     RecentAnswers,
+    as_http_error,
     entity_tag,
     error_response,
-    from_semsearch_error,
     json_response,
     panics_as_errors,
     tag_matches,
@@ -133,10 +133,8 @@ class SearchApi:
         try:
             with panics_as_errors():
                 response = self._answer(method, route, call, client)
-        except HttpError as error:
-            response = error_response(error)
-        except SemsearchError as error:
-            response = error_response(from_semsearch_error(error))
+        except (HttpError, SemsearchError) as error:
+            response = error_response(as_http_error(error))
         except Exception:
             log.exception("Unexpected error in %s %s", method, route.name if route else "?")
             response = error_response(HttpError(500, "internal", "The search failed; the server's log says why."))

@@ -22,7 +22,7 @@ from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
-from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, from_semsearch_error
+from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, as_http_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
 
@@ -70,7 +70,7 @@ def answer_page(
             request = replace(request, granularity="page", facets=tuple(field["name"] for field in fields))
             body = search(request)
     except (HttpError, SemsearchError) as error:
-        refusal = error if isinstance(error, HttpError) else from_semsearch_error(error)
+        refusal = as_http_error(error)
         complaint, status = str(refusal), refusal.status
     manifest = next(iter(opened.manifests.values()))
     language, strings = _strings(manifest.language)

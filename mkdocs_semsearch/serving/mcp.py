@@ -19,7 +19,7 @@ from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp_tools import tools
 from mkdocs_semsearch.serving.operations import IndexOperations, Operations
-from mkdocs_semsearch.serving.responses import HttpError, from_semsearch_error, panics_as_errors
+from mkdocs_semsearch.serving.responses import HttpError, as_http_error, panics_as_errors
 from mkdocs_semsearch.serving.wire import MAX_BODY_BYTES, Defaults
 
 if TYPE_CHECKING:
@@ -248,7 +248,5 @@ async def _answered(workers: Workers, work: Callable[[], _Found]) -> _Found:
 
     try:
         return await workers.run(guarded)
-    except HttpError as error:
-        raise ResourceNotFoundError(error.message) from None
-    except SemsearchError as error:
-        raise ResourceNotFoundError(from_semsearch_error(error).message) from None
+    except (HttpError, SemsearchError) as error:
+        raise ResourceNotFoundError(as_http_error(error).message) from None

@@ -16,7 +16,7 @@ from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.operations import Opened, Operations
-from mkdocs_semsearch.serving.responses import HttpError, encode_json, from_semsearch_error, panics_as_errors
+from mkdocs_semsearch.serving.responses import HttpError, as_http_error, encode_json, panics_as_errors
 from mkdocs_semsearch.serving.wire import EXAMPLES, Defaults, SearchRequest, read_values, with_defaults
 
 if TYPE_CHECKING:
@@ -176,10 +176,8 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
     async def call(**given: Any) -> dict[str, Any]:
         try:
             return await workers.run(functools.partial(answer, given))
-        except HttpError as error:
-            raise ToolError(error.message) from None
-        except SemsearchError as error:
-            raise ToolError(from_semsearch_error(error).message) from None
+        except (HttpError, SemsearchError) as error:
+            raise ToolError(as_http_error(error).message) from None
 
     async def call_as_on_http(**given: Any) -> CallToolResult:
         body = encode_json(await call(**given))  # the SDK would indent it, and an agent would read half as much again

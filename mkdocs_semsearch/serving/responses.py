@@ -190,8 +190,13 @@ def error_response(error: HttpError) -> ApiResponse:
     return json_response(error.status, body, (NO_STORE, *error.headers))
 
 
-def from_semsearch_error(error: SemsearchError) -> HttpError:
-    """Converts an error of the search to an HTTP error, and logs the details that clients must not see."""
+def as_http_error(error: HttpError | SemsearchError) -> HttpError:
+    """Returns an HTTP error as it is, and for an error of the search its HTTP error.
+
+    The log gets the details of errors that clients must not see.
+    """
+    if isinstance(error, HttpError):
+        return error
     message = str(error)
     if isinstance(error, PageNotFoundError):
         return HttpError(404, "not_found", message, field=error.field)
