@@ -292,8 +292,8 @@ class _MissingMcp:
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Turns an error of Starlette itself (a missing file of the site, a wrong method) into an error of the API."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = tuple((error.headers or {}).items()) if isinstance(error, HTTPException) else ()
+    assert isinstance(error, HTTPException)
+    status, headers = error.status_code, tuple((error.headers or {}).items())
     code = {404: "not_found", 405: "method_not_allowed"}.get(status, "refused")
     message = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
     refusal = HttpError(status, code, message.get(status, "The request was refused."), headers=headers)
