@@ -26,6 +26,7 @@ Granularity = Literal["section", "page"]
 Sort = Literal["relevance", "newest"]
 
 MAX_QUERY_CHARACTERS = 8000
+DEFAULT_LIMIT = 10
 MAX_LIMIT = 50
 MAX_LANGUAGE_CHARACTERS = 35
 """The length of language tags that BCP 47 (RFC 5646, section 4.4.1) requires programs to support."""
@@ -130,7 +131,7 @@ class SearchQuery:
             "quotes searches for that phrase. With a filter it may be empty: it lists the pages that pass the filters."
         ),
     ]
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = DEFAULT_LIMIT
     offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Number of results to skip.")] = 0
     granularity: Annotated[
         Granularity,

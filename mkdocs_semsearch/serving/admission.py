@@ -172,6 +172,8 @@ class RateLimiter:
 Answer = TypeVar("Answer")
 
 THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
+MAX_CONCURRENT = 64
+REQUEST_SECONDS = 10.0
 
 
 class Workers:
@@ -184,7 +186,7 @@ class Workers:
         request_seconds: time limit of a request. A thread cannot be stopped, so it keeps its place until it ends.
     """
 
-    def __init__(self, max_concurrent: int = 64, request_seconds: float = 10.0) -> None:
+    def __init__(self, max_concurrent: int = MAX_CONCURRENT, request_seconds: float = REQUEST_SECONDS) -> None:
         self._places = threading.Semaphore(max_concurrent)
         self._seconds = request_seconds
         self._limiter: anyio.CapacityLimiter | None = None

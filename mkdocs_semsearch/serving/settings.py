@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.errors import ConfigurationError, reason
-from mkdocs_semsearch.searching.query import MAX_LIMIT
-from mkdocs_semsearch.serving.admission import parse_rate
+from mkdocs_semsearch.searching.query import DEFAULT_LIMIT, MAX_LIMIT
+from mkdocs_semsearch.serving.admission import MAX_CONCURRENT, REQUEST_SECONDS, parse_rate
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -64,14 +64,14 @@ class ServerSettings:
 
     index: str = DEFAULT_INDEX_DIR
     indexes: tuple[tuple[str, str], ...] = ()
-    default_limit: int = 10
+    default_limit: int = DEFAULT_LIMIT
     min_score: float = 0.0
     cors_origins: tuple[str, ...] = ()
     cors_origin_regex: str | None = None
     rate_limit: str | None = None
     client_header: str | None = None
-    max_concurrent: int = 64
-    request_seconds: float = 10.0
+    max_concurrent: int = MAX_CONCURRENT
+    request_seconds: float = REQUEST_SECONDS
     token: str | None = field(default=None, repr=False)
     token_file: str | None = None
     log_level: LogLevel = "info"

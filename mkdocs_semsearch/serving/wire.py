@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from mkdocs_semsearch.searching.filters import FROM_OUTSIDE, OPERATORS, Equals, Filter
-from mkdocs_semsearch.searching.query import Names, SearchQuery
+from mkdocs_semsearch.searching.query import DEFAULT_LIMIT, Names, SearchQuery
 from mkdocs_semsearch.searching.validation import complaint, validated
 from mkdocs_semsearch.serving.responses import HttpError
 
@@ -96,7 +96,7 @@ EXAMPLES: dict[str, Any] = {
 class Defaults:
     """The server's values for fields that a request leaves out."""
 
-    limit: int = 10
+    limit: int = DEFAULT_LIMIT
     min_score: float = 0.0
 
 
