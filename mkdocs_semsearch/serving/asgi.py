@@ -122,9 +122,7 @@ class EveryAnswer:
         any_host: paths whose `Host` header is not checked.
     """
 
-    def __init__(
-        self, app: ASGIApp, is_known_host: Callable[[str], bool], any_host: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, app: ASGIApp, is_known_host: Callable[[str], bool], any_host: frozenset[str]) -> None:
         self._app = app
         self._is_known_host = is_known_host
         self._any_host = any_host

@@ -54,7 +54,7 @@ QUERIES = (
 """Queries for the trial, among them the longest ones, which need the most tokens, memory and time."""
 
 
-def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event | None = None) -> None:
+def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event) -> None:
     """Opens a build in a separate process and runs some queries.
 
     Args:
@@ -74,7 +74,7 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
             (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
         except OSError:  # systems without symbolic links for users have no process limits either
             return
-        problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up or threading.Event())
+        problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up)
     if problem:
         raise IndexCorruptError(f"The index at {place} is refused: {problem}")
 

@@ -185,7 +185,7 @@ def parse_parameters(query_string: str) -> dict[str, list[str]]:
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
-        raise _wrong(f"The address has more than {MAX_PARAMETERS} parameters.", None) from None
+        raise _wrong(f"The address has more than {MAX_PARAMETERS} parameters.") from None
     parameters: dict[str, list[str]] = {}
     for name, value in pairs:
         parameters.setdefault(name, []).append(value)

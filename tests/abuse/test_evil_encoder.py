@@ -7,6 +7,7 @@ import hashlib
 import json
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -162,7 +163,7 @@ def test_the_trial_asks_long_queries(tmp_path, waste, sentence):
     publish_with_encoder(tmp_path, **waste)
     manifest = read_manifest(tmp_path)
     with pytest.raises(IndexCorruptError, match=sentence):
-        try_build(manifest, tmp_path / manifest.build_id, "http://127.0.0.1/")
+        try_build(manifest, tmp_path / manifest.build_id, "http://127.0.0.1/", given_up=threading.Event())
 
 
 def test_a_process_that_ended_is_started_again(tmp_path):
