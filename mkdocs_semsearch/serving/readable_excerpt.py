@@ -66,9 +66,10 @@ def readable_blocks(text: str, highlights: Sequence[tuple[int, int]]) -> list[Bl
     """
     blocks = []
     for start, end, fenced in _parts(text):
-        codes = [] if fenced else [match.span() for match in _CODE.finditer(text, start, end)]
-        changes = [] if fenced else sorted(_changes(text, start, end), key=lambda change: change.start)
-        blocks.append(Block(fenced, tuple(_pieces(text, (start, end), highlights, codes, changes))))
+        codes = [] if fenced else list(_CODE.finditer(text, start, end))
+        changes = [] if fenced else sorted(_changes(text, start, end, codes), key=lambda change: change.start)
+        spans = [code.span() for code in codes]
+        blocks.append(Block(fenced, tuple(_pieces(text, (start, end), highlights, spans, changes))))
     return blocks
 
 
@@ -95,18 +96,17 @@ def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
                 yield begin, begin + len(part.strip("\n")), fenced
 
 
-def _changes(text: str, start: int, end: int) -> Iterator[_Change]:
-    codes = [match.span() for match in _CODE.finditer(text, start, end)]
-    for match in _CODE.finditer(text, start, end):
-        ticks = len(match[1])
-        yield _Change(match.start(), match.start() + ticks)
-        yield _Change(match.end() - ticks, match.end())
+def _changes(text: str, start: int, end: int, codes: Sequence[re.Match[str]]) -> Iterator[_Change]:
+    for code in codes:
+        ticks = len(code[1])
+        yield _Change(code.start(), code.start() + ticks)
+        yield _Change(code.end() - ticks, code.end())
     for match in _SIGN.finditer(text, start, end):
         box = {"x": "☑ ", " ": "☐ "}.get(match["task"], "• ")
         yield _Change(*match.span("sign"), "" if match["sign"].startswith(":") else box)
     for row in _ROW.finditer(text, start, end):
         for bar in _BAR.finditer(text, *row.span()):
-            if not any(first < bar.start() < last for first, last in codes):
+            if not any(code.start() < bar.start() < code.end() for code in codes):
                 yield _Change(*bar.span(), "" if bar.start() == row.start() or bar.end() == row.end() else " · ")
 
 
