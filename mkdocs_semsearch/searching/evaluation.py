@@ -249,14 +249,14 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
     differences = []
     for fold in range(FOLDS):
         held_out = set(order[fold::FOLDS])
-        chosen = _best(gains, before, lambda number, out=held_out: number not in out)  # type: ignore[misc]
+        chosen = _best(gains, before, [number for number in range(len(known)) if number not in held_out])
         differences += [gains[chosen][number] - gains[before][number] for number in held_out]
     mean = sum(differences) / len(differences)
     variance = sum((value - mean) ** 2 for value in differences) / (len(differences) - 1)
     mrr = {share: round(sum(values) / len(values), 4) for share, values in gains.items()}
     return Tuning(
         questions=len(known),
-        share=_best(gains, before, lambda number: True),
+        share=_best(gains, before, range(len(known))),
         before=before,
         mrr=mrr,
         held_out_before=mrr[before],
@@ -269,7 +269,7 @@ def _reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery]) 
     return [1 / judged.rank if judged.rank else 0.0 for judged in evaluate(searcher, questions).judged]
 
 
-def _best(gains: Mapping[float, Sequence[float]], before: float, counts: Callable[[int], bool]) -> float:
+def _best(gains: Mapping[float, Sequence[float]], before: float, numbers: Sequence[int]) -> float:
     """Returns the share with the highest mean over some questions; of equal ones that nearest to the present one."""
-    sums = {share: sum(gain for number, gain in enumerate(values) if counts(number)) for share, values in gains.items()}
+    sums = {share: sum(values[number] for number in numbers) for share, values in gains.items()}
     return max(sums, key=lambda share: (round(sums[share], 9), -abs(share - before)))
