@@ -214,19 +214,24 @@ def _summed(differences: Iterable[int]) -> list[int]:
 
 
 class StaticLexical:
-    """The `LexicalSide` and the `QueryWords` of a bundle."""
+    """The `LexicalSide` and the `QueryWords` of a bundle.
+
+    Attributes:
+        chunks: number of chunks.
+        links: the letters that may link two parts of a compound, see `links_of`.
+    """
 
     def __init__(self, bundle: Bundle) -> None:
         self._words = BundleWords(bundle)
-        self._chunks: int = bundle.pointer["chunks"]
+        self.chunks: int = bundle.pointer["chunks"]
         self._unit: int = bundle.pointer["lexical"]["unit"]
         self._stop_words = frozenset(bundle.pointer["lexical"].get("stop", ()))
         self._common = frozenset(bundle.pointer["lexical"].get("common", ()))
-        self._links: tuple[str, ...] = tuple(bundle.pointer["lexical"].get("links", ()))
+        self.links: tuple[str, ...] = tuple(bundle.pointer["lexical"].get("links", ()))
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
         """Ranks the allowed rows, see `LexicalIndex.search`."""
-        totals = np.zeros(self._chunks, np.int64)
+        totals = np.zeros(self.chunks, np.int64)
         for found, factor in self._lists(question):
             totals[found.rows] += factor * found.impacts
         hits = np.flatnonzero(totals if rows is None else np.where(rows, totals, 0))
@@ -235,9 +240,9 @@ class StaticLexical:
 
     def phrase_rows(self, phrases: Sequence[str]) -> NDArray[np.bool_]:
         """Returns bool `[n]`: the rows in which every phrase occurs, word for word."""
-        mask = np.ones(self._chunks, np.bool_)
+        mask = np.ones(self.chunks, np.bool_)
         for phrase in phrases:
-            held = np.zeros(self._chunks, np.bool_)
+            held = np.zeros(self.chunks, np.bool_)
             held[self._words.phrase_rows(terms_of(phrase))] = True
             mask &= held
         return mask
@@ -253,9 +258,9 @@ class StaticLexical:
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
         """Returns the rows whose heading has all words of a question, see `LexicalIndex.headed_rows`."""
         wanted = heading_terms(question, self)
-        counts = np.zeros(self._chunks, np.int64)
+        counts = np.zeros(self.chunks, np.int64)
         for others in wanted:
-            held = np.zeros(self._chunks, np.bool_)
+            held = np.zeros(self.chunks, np.bool_)
             for found in filter(None, map(self._words.find, others)):
                 held[found.rows[found.headed]] = True
             counts += held
@@ -288,16 +293,6 @@ class StaticLexical:
             found = find(clause.terms[0])
             if found is not None:
                 yield found, round(CLAUSE_UNIT * clause.weight)
-
-    @property
-    def chunks(self) -> int:
-        """Number of chunks."""
-        return self._chunks
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """The letters that may link two parts of a compound, see `links_of`."""
-        return self._links
 
     def terms(self, text: str) -> list[str]:
         """Returns the words of a text, see `QueryWords.terms`."""
