@@ -98,9 +98,7 @@ class Postings:
     places: Places
 
 
-def index_words(
-    words: ChunkWords, stem: Callable[[str], str], is_stop: Callable[[str], bool] = lambda word: False
-) -> Postings:
+def index_words(words: ChunkWords, stem: Callable[[str], str], is_stop: Callable[[str], bool]) -> Postings:
     """Indexes all chunks.
 
     Args:

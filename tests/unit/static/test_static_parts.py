@@ -105,6 +105,10 @@ def chunk(text, title="Title", code=""):
     return ChunkText(fields, ("a.b",) if "a.b" in text else ())
 
 
+def no_word(word):
+    return False
+
+
 def places_of(postings, word):
     """Returns row to positions of a word."""
     places = postings.places
@@ -117,7 +121,7 @@ def places_of(postings, word):
 
 def test_impacts_rise_with_the_field_and_the_count():
     texts = [chunk("vault vault"), chunk("vault and other words"), chunk("nothing", title="Vault"), chunk("a.b")]
-    postings = index_words(ChunkWords.of(texts + [chunk(f"filler {n}") for n in range(9)]), str)
+    postings = index_words(ChunkWords.of(texts + [chunk(f"filler {n}") for n in range(9)]), str, no_word)
     found = postings.lists["vault"]
     assert found.rows.tolist() == [0, 1, 2]
     assert found.impacts[2] == LEVELS  # a title weighs most
@@ -136,7 +140,7 @@ def test_common_words_score_unless_they_are_stop_words():
 
 
 def test_common_words_have_no_posting_list_in_a_language_without_stop_words():
-    postings = index_words(ChunkWords.of([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)]), str)
+    postings = index_words(ChunkWords.of([chunk(f"the thing {n}", title=f"t{n}") for n in range(30)]), str, no_word)
     assert "the" not in postings.lists
     assert postings.frequency["the"] == 30
 
@@ -188,7 +192,7 @@ def test_sentences_of_a_site_are_prose_and_headings():
 
 def test_an_index_without_words_has_no_lists_and_no_positions(tmp_path):
     for texts in ([], [chunk("", title="")]):
-        postings = index_words(ChunkWords.of(texts), str)
+        postings = index_words(ChunkWords.of(texts), str, no_word)
         assert (postings.lists, postings.identifiers, dict(postings.frequency)) == ({}, {}, {})
         folder = tmp_path / str(len(texts))
         folder.mkdir()
