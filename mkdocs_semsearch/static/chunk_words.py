@@ -41,9 +41,9 @@ class ChunkText:
 
     fields: Mapping[str, str]
     identifiers: tuple[str, ...]
-    heading: str = ""
-    added: int = 0
-    embedded: str = ""
+    heading: str
+    added: int
+    embedded: str
 
 
 @dataclass(frozen=True, slots=True)

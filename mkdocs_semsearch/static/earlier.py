@@ -7,7 +7,7 @@ import functools
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +106,10 @@ class ChunkTable:
 
     def digests(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Returns a hash of the rows of each span, without their numbers in the index: 16 bytes."""
-        if not spans:
-            return []
-        found = []
-        for first, end in spans:
-            content = b"".join([data[begins[first] : begins[end]] for data, begins in self._bytes])
-            found.append(hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest())
-        return found
+        contents = (
+            b"".join([data[begins[first] : begins[end]] for data, begins in self._bytes]) for first, end in spans
+        )
+        return [hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() for content in contents]
 
     @functools.cached_property
     def _bytes(self) -> list[tuple[memoryview, Sequence[int]]]:
@@ -198,13 +195,13 @@ class Parts:
         shards: compressed shards by a hash of everything in them.
     """
 
-    pages: Mapping[bytes, tuple[int, int]] = field(default_factory=dict)
-    words: ChunkWords = field(default_factory=lambda: ChunkWords.of(()))
-    names: Mapping[str, int] = field(default_factory=dict)
-    shards: Mapping[bytes, bytes] = field(default_factory=dict)
+    pages: Mapping[bytes, tuple[int, int]]
+    words: ChunkWords
+    names: Mapping[str, int]
+    shards: Mapping[bytes, bytes]
 
 
-NO_PARTS = Parts()
+NO_PARTS = Parts({}, ChunkWords.of(()), {}, {})
 
 
 class Shards:
@@ -214,7 +211,7 @@ class Shards:
         used: all shards that were requested, see `Parts.shards`.
     """
 
-    def __init__(self, known: Mapping[bytes, bytes] = NO_PARTS.shards) -> None:
+    def __init__(self, known: Mapping[bytes, bytes]) -> None:
         self.used: dict[bytes, bytes] = {}
         self._known = known
 

@@ -102,7 +102,7 @@ def test_suffix_rules_give_the_stems_of_unknown_forms():
 
 def chunk(text, title="Title", code=""):
     fields = {"title": title, "headings": title, "text": text, "code": code, "parts": ""}
-    return ChunkText(fields, ("a.b",) if "a.b" in text else ())
+    return ChunkText(fields, ("a.b",) if "a.b" in text else (), heading="", added=0, embedded="")
 
 
 def no_word(word):
@@ -196,7 +196,7 @@ def test_an_index_without_words_has_no_lists_and_no_positions(tmp_path):
         assert (postings.lists, postings.identifiers, dict(postings.frequency)) == ({}, {}, {})
         folder = tmp_path / str(len(texts))
         folder.mkdir()
-        assert write_positions(folder, postings.places, Shards()).firsts == [""]
+        assert write_positions(folder, postings.places, Shards({})).firsts == [""]
 
 
 def test_words_of_ascii_texts_are_those_of_any_text():
