@@ -26,11 +26,11 @@ const ASKS_FOR_DEVELOPMENT = new RegExp(
 
 /** Returns the factor of each kind of page; 1 for a kind that the question is about. */
 export function kindPriors(question, kinds) {
-  const wanted = new Set();
-  if (ASKS_FOR_CHANGES.test(question.text)) for (const kind of ["changelog", "blog", "archive"]) wanted.add(kind);
-  if (ASKS_FOR_DEVELOPMENT.test(question.text)) for (const kind of ["contributing", "proposal"]) wanted.add(kind);
-  if (question.words.some((word) => identifierForms(word).length)) for (const kind of ["reference", "documented"]) wanted.add(kind);
-  return KINDS.map((kind) => fround(wanted.has(kind) ? 1 : (kinds[kind] ?? 1)));
+  const wanted = [];
+  if (ASKS_FOR_CHANGES.test(question.text)) wanted.push("changelog", "blog", "archive");
+  if (ASKS_FOR_DEVELOPMENT.test(question.text)) wanted.push("contributing", "proposal");
+  if (question.words.some((word) => identifierForms(word).length)) wanted.push("reference", "documented");
+  return KINDS.map((kind) => fround(wanted.includes(kind) ? 1 : (kinds[kind] ?? 1)));
 }
 
 /** Returns the best score of words, relative to that of a chunk with every word of the question once. */
@@ -187,7 +187,7 @@ export function scaleSemantic(similarities, { floor_rank, least_span }) {
 
 /** Scales scores to 0–1: the best is 1. */
 function scaleLexical(scores) {
-  const best = scores.reduce((most, score) => Math.max(most, score), 0);
+  const best = highest(scores, 0);
   return best > 0 ? scores.map((score) => score / best) : scores;
 }
 

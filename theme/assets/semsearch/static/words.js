@@ -14,7 +14,7 @@ const LONGEST_ABBREVIATION = 4;
 
 /** A shard of words and identifiers with their posting lists. */
 class TermShard {
-  #lists = new Map();
+  #lists = [];
 
   constructor(blocks) {
     this.blocks = blocks;
@@ -60,16 +60,16 @@ class TermShard {
 
   /** Returns rows and scores of a list. The lists are stored one after the other without an index, so all are read at once. */
   #postings(number) {
-    if (!this.#lists.size) {
+    if (!this.#lists.length) {
       const next = varintReader(this.blocks.array("rows"));
       const impacts = this.blocks.array("impacts");
       let start = 0;
-      this.sizes.forEach((size, list) => {
-        this.#lists.set(list, { rows: summed(next, size), impacts: impacts.subarray(start, start + size) });
+      this.sizes.forEach((size) => {
+        this.#lists.push({ rows: summed(next, size), impacts: impacts.subarray(start, start + size) });
         start += size;
       });
     }
-    return { ...this.#lists.get(number), weight: this.blocks.array("weights")[number] };
+    return { ...this.#lists[number], weight: this.blocks.array("weights")[number] };
   }
 }
 
@@ -142,17 +142,16 @@ export class Words {
     if (spelt) return [spelt];
     if (known || (longer.length && !finished)) return [];
     const words = longer.length ? all.filter(([other]) => longer.includes(other)) : all;
-    const furthest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
     const digits = digitsOf(word);
-    const near = new Map();
-    let nearest = furthest;
+    const near = new Set();
+    let nearest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
     for (const [other] of words) {
       if (!other.startsWith(letters[0]) || digitsOf(other) !== digits) continue;
       const distance = typos(letters, [...other], nearest);
       if (distance > nearest) continue;
       if (distance < nearest) near.clear();
       nearest = distance;
-      near.set(other, distance);
+      near.add(other);
     }
     return ordered(words, ([other]) => near.has(other), CORRECTIONS);
   }
