@@ -262,11 +262,9 @@ class EmbeddedBackend:
         self, scoring: Scoring, query: SearchQuery, filtered: NDArray[np.bool_] | None
     ) -> tuple[Ranked, Candidates]:
         """Returns the results of a query, and the chunks from which they are made."""
-        # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
-        every = (
-            query.include_weak or bool(query.min_score) or (query.mode == "semantic" and query.granularity == "page")
-        )
         of_pages = query.granularity == "page"
+        # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
+        every = query.include_weak or bool(query.min_score) or (query.mode == "semantic" and of_pages)
         candidates = self._candidates(scoring, query, filtered, every=every, of_pages=of_pages)
         return rank(candidates, self.chunk_map, query), candidates
 

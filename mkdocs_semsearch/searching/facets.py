@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS
 from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.response import FacetCount
@@ -41,7 +42,7 @@ class Tally:
     def _values_of(self, name: str) -> tuple[FacetCount, ...]:
         """Returns the number of results for each value of a field; empty for a field that no page has."""
         column = self._tables.column(name)
-        if self._tables.is_chunk_field(name):
+        if name in CHUNK_FIELDS:
             counts = column.counts(self._chunks, self._result_of(self._chunks))
         else:
             counts = column.counts(*self._places)

@@ -105,14 +105,10 @@ class Tables:
         for condition in filters:
             column = self.column(condition.field)
             holds = column.mask(condition)
-            if not self.is_chunk_field(condition.field):
+            if condition.field not in CHUNK_FIELDS:
                 holds = holds[self.chunk_map.page_of]
             mask = holds if mask is None else mask & holds
         return mask
-
-    def is_chunk_field(self, name: str) -> bool:
-        """Returns whether a field belongs to chunks and not to pages."""
-        return name in CHUNK_FIELDS
 
     def column(self, name: str) -> Column:
         """Returns the column of a field, built on first use; an empty column for a field that no page has."""
