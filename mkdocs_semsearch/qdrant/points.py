@@ -96,7 +96,9 @@ class SparseWords:
     def __init__(self, analysis: Analysis, statistics: WordStatistics) -> None:
         self.statistics = statistics
         self._analysis = analysis
-        self._stems: dict[tuple[str, str | None], list[str]] = {}
+        self._stems_of = functools.cache(
+            lambda word, stemmer: list(analysis.of_page(stemmer)["text"].analyze(prepare(word)))
+        )
         self._inverse_of = functools.cache(lambda chunks: float(inverse_frequency(statistics.chunks, chunks)))
 
     @classmethod
@@ -170,12 +172,6 @@ class SparseWords:
 
     def _weighted(self, scores: Mapping[str, Scores], fields: Iterable[str], term: str) -> list[float]:
         return [FIELD_WEIGHTS[field] * scores[field][term] for field in fields if term in scores[field]]
-
-    def _stems_of(self, word: str, stemmer: str | None) -> list[str]:
-        known = (word, stemmer)
-        if known not in self._stems:
-            self._stems[known] = list(self._analysis.of_page(stemmer)["text"].analyze(prepare(word)))
-        return self._stems[known]
 
 
 def _terms(chunk: Chunk, added: Sequence[str], analyzers: Mapping[str, tantivy.TextAnalyzer]) -> dict[str, list[str]]:
