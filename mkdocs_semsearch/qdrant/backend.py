@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -299,7 +299,7 @@ class QdrantBackend:
             for row, payload in payloads.items()
             for value in payload.get(field.counting_key, ())
         }
-        return facet_counts(_by_count(field, list(Counter(value for _, value in pairs).items())))
+        return facet_counts(_by_count(field, Counter(value for _, value in pairs).items()))
 
     def _values_of(self, field: CollectionField) -> tuple[Value, ...]:
         counts = self._reader.counts(field.counting_key, _MOST_VALUES, of_pages=False)
@@ -320,20 +320,21 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
     try:
         rows = np.load(build_dir / ROWS, mmap_mode="r" if manifest.chunks else None, allow_pickle=False)
         pages = np.load(build_dir / PAGE_ROWS, mmap_mode="r" if manifest.pages else None, allow_pickle=False)
-        shapes = [(manifest.chunks, columns) for columns in (3, 4)]
+        columns = pages.dtype.names or ()
+        shapes = [(manifest.chunks, numbers) for numbers in (3, 4)]
         fits = rows.shape in shapes and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
         chunk_map = ChunkMap(
-            rows[:, 0],
-            rows[:, 1],
-            rows[:, 2],
-            pages["boost"],
-            pages["first_chunk"],
-            pages["chunk_count"],
-            pages["kind"],
-            pages["modified"] if "modified" in (pages.dtype.names or ()) else np.zeros(manifest.pages, np.int32),
-            _languages(pages, manifest),
+            page_of=rows[:, 0],
+            section_of=rows[:, 1],
+            group_of=rows[:, 2],
+            boost=pages["boost"],
+            first_chunk=pages["first_chunk"],
+            chunk_count=pages["chunk_count"],
+            kind_of=pages["kind"],
+            languages=_languages(pages, manifest),
+            modified=pages["modified"] if "modified" in columns else np.zeros(manifest.pages, np.int32),
             # A collection of an older version has no column with the sizes.
-            length_factors(rows[:, 3]) if rows.shape[1] == 4 else np.ones(manifest.chunks, np.float32),
+            length_factor=length_factors(rows[:, 3]) if rows.shape[1] == 4 else np.ones(manifest.chunks, np.float32),
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None
@@ -350,7 +351,7 @@ def _languages(pages: NDArray[Any], manifest: Manifest) -> PageLanguages:
     return PageLanguages.of(languages, groups, manifest.coverage, manifest.language)
 
 
-def _by_count(field: CollectionField, counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int]]:
+def _by_count(field: CollectionField, counts: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
     """Returns the field's values with their counts, most frequent first, ties ordered by value."""
     values = ((field.counted(value), count) for value, count in counts)
     return sorted(values, key=lambda pair: (-pair[1], pair[0]))
