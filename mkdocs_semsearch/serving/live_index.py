@@ -43,6 +43,7 @@ SECONDS_TO_CLOSE = 5.0
 Stamp = tuple[int, int, int]
 Stage = Literal["update", "open"]
 Trouble = Literal["refused", "unreachable"]
+Update = Literal["ok"] | Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class IndexHealth:
         loaded_at: Unix time when the current build was loaded; 0 while there is none.
     """
 
-    update: Literal["ok", "refused", "unreachable"] = "ok"
+    update: Update = "ok"
     by_words: bool = False
     loaded: int = 0
     refused: int = 0
@@ -173,9 +174,7 @@ class LiveIndex:
     def health(self) -> IndexHealth:
         """Health of the index: whether it is the newest, and whether its encoder works."""
         troubles = {trouble for trouble, _ in list(self._complaints.values())}
-        update: Literal["ok", "refused", "unreachable"] = "ok"
-        if troubles:
-            update = "refused" if "refused" in troubles else "unreachable"
+        update: Update = "refused" if "refused" in troubles else "unreachable" if troubles else "ok"
         return replace(self._health, update=update)
 
     def refresh(self, *, again: bool = False) -> bool:
