@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from mkdocs_semsearch.artifact.fields import as_text
@@ -25,6 +25,9 @@ from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blo
 from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, as_http_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
+
+if TYPE_CHECKING:
+    import jinja2
 
 VALUES = 12
 RANGES = {"integer": "number", "number": "number", "date": "date"}
@@ -57,8 +60,6 @@ def answer_page(
         search: answers a query.
         defaults: the server's values for parameters that are missing.
     """
-    import jinja2
-
     fields = opened.facets()["facets"][:MAX_ENTRIES]
     parameters: Parameters = {}
     request: SearchRequest | None = None
@@ -74,9 +75,7 @@ def answer_page(
         complaint, status = str(refusal), refusal.status
     manifest = next(iter(opened.manifests.values()))
     language, strings = _strings(manifest.language)
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["direction"] = direction_of
-    html = environment.from_string(_ASSETS["answer.html.jinja"]).render(
+    html = _template("answer.html.jinja").render(
         strings=strings,
         language=language,
         site_name=manifest.site_name,
@@ -214,14 +213,20 @@ _POLICY_WITH_SCRIPT = (
 
 def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
     """Renders an OpenAPI document as HTML."""
+    html = _template("docs.html.jinja").render(document=document)
+    policy = ("content-security-policy", _POLICY_WITH_SCRIPT)
+    return ApiResponse.of(200, "text/html; charset=utf-8", html.encode(), (policy, *headers))
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    """Compiles a template when it is first needed, because most servers need none."""
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["json"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
-    environment.filters["bounds"] = _bounds
-    html = environment.from_string(_ASSETS["docs.html.jinja"]).render(document=document)
-    policy = ("content-security-policy", _POLICY_WITH_SCRIPT)
-    return ApiResponse.of(200, "text/html; charset=utf-8", html.encode(), (policy, *headers))
+    written = partial(json.dumps, indent=2, ensure_ascii=False)
+    environment.filters |= {"direction": direction_of, "json": written, "bounds": _bounds}
+    return environment.from_string(_ASSETS[name])
 
 
 def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
