@@ -90,7 +90,7 @@ def _run(folder: Path, memory: int, given_up: threading.Event) -> str:
             process.wait()
         if code is None:
             return f"it could not be opened within {SECONDS} s."
-        stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - LONGEST_WORD))
+        stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - LONGEST_ANSWER))
         said = stderr.read().decode("utf-8", "replace").strip().splitlines()
     if code == 0:
         return ""
@@ -111,8 +111,8 @@ def _wait(process: subprocess.Popen[bytes], given_up: threading.Event) -> int | 
 
 
 SAYS = "refused: "
-LONGEST_WORD = 65536
-"""Maximum number of bytes that are read from the process's standard error."""
+LONGEST_ANSWER = 65536
+"""Greatest number of bytes that are read from the end of the process's standard error."""
 
 
 def _main(folder: Path, memory: int) -> int:
