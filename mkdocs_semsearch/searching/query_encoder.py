@@ -117,7 +117,7 @@ class QueryEncoder(Protocol):
         """Embeds one query, or returns its vector from an earlier call; raises `EmbeddingError` if it is impossible."""
         ...
 
-    def load(self) -> object:
+    def load(self) -> None:
         """Loads the model in advance and checks that it works, so that the first query does not have to."""
         ...
 
