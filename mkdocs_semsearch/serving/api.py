@@ -307,7 +307,7 @@ class SearchApi:
         A degraded response has no tag and is not kept, so that nobody gets it after the embedder has recovered.
         """
         headers = (("etag", tag), self._cache_control)
-        given = (call.headers.get("if-none-match") or "").strip()
+        given = call.headers.get("if-none-match", "").strip()
         if given == "*":  # `*` matches any existing response
             produce()
         if given == "*" or tag_matches(given, tag):

@@ -22,7 +22,7 @@ from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.serving.operations import Opened
 from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
-from mkdocs_semsearch.serving.responses import ApiResponse, HttpError, as_http_error
+from mkdocs_semsearch.serving.responses import ApiResponse, Headers, HttpError, as_http_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_parameters, parse_search_parameters
 from mkdocs_semsearch.theme_files import widget_strings
 
@@ -211,7 +211,7 @@ _POLICY_WITH_SCRIPT = (
 )
 
 
-def docs_page(document: dict[str, Any], headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
+def docs_page(document: dict[str, Any], headers: Headers) -> ApiResponse:
     """Renders an OpenAPI document as HTML."""
     html = _template("docs.html.jinja").render(document=document)
     policy = ("content-security-policy", _POLICY_WITH_SCRIPT)
@@ -229,7 +229,7 @@ def _template(name: str) -> jinja2.Template:
     return environment.from_string(_ASSETS[name])
 
 
-def docs_asset(name: str, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
+def docs_asset(name: str, headers: Headers) -> ApiResponse:
     """Returns the script of the page, or a style sheet.
 
     Raises:

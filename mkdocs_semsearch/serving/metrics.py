@@ -75,7 +75,7 @@ class Metrics:
             for stage, spent in seconds.items():
                 self._histograms[(("stage", stage), *labels)].add(spent)
 
-    def render(self, gauges: Gauges | None = None) -> str:
+    def render(self, gauges: Gauges) -> str:
         """Returns all counters, histograms and `gauges` in the Prometheus text format 0.0.4."""
         with self._lock:
             lines = [
@@ -85,8 +85,8 @@ class Metrics:
                 lines += [_help("semsearch_duration_seconds"), "# TYPE semsearch_duration_seconds histogram"]
             for labels in sorted(self._histograms):
                 lines += self._histograms[labels].lines("semsearch_duration_seconds", labels)
-        for name in sorted(gauges or {}):
-            lines += _samples(name, "counter" if name.endswith("_total") else "gauge", (gauges or {})[name])
+        for name in sorted(gauges):
+            lines += _samples(name, "counter" if name.endswith("_total") else "gauge", gauges[name])
         return "\n".join(lines) + "\n"
 
 

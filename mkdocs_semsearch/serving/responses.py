@@ -146,10 +146,8 @@ def entity_tag(*parts: str) -> str:
     return f'W/"{digest[:32]}"'
 
 
-def tag_matches(if_none_match: str | None, tag: str) -> bool:
+def tag_matches(if_none_match: str, tag: str) -> bool:
     """Returns whether an `If-None-Match` header names the tag (weak comparison)."""
-    if not if_none_match:
-        return False
     given = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
     return tag.removeprefix("W/") in given
 
@@ -172,7 +170,7 @@ class HttpError(Exception):
         message: str,
         *,
         field: str | None = None,
-        headers: tuple[tuple[str, str], ...] = (),
+        headers: Headers = (),
         retry_after: int | None = None,
     ) -> None:
         """Takes the attributes, and the seconds after which the client may try again, for one more header."""

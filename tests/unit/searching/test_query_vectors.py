@@ -157,7 +157,7 @@ def test_searches_without_encoding_are_counted(searcher):
     for options in (*OPTIONS[:3], {"mode": "lexical"}):
         with operations.open() as opened:
             opened.search(SearchQuery("rotate keys", **options))
-    lines = metrics.render().splitlines()
+    lines = metrics.render({}).splitlines()
     assert 'semsearch_searches_vector_reused_total{mode="hybrid"} 2' in lines
     assert 'semsearch_searches_vector_reused_total{mode="lexical"} 0' in lines
     assert 'semsearch_duration_seconds_count{stage="encode",mode="hybrid"} 1' in lines
