@@ -296,27 +296,32 @@ class Scoring:
         hits = self._sides.lexical.search(self._question, allowed, depth)
         literal = {row: rank for row, rank in self._literal.items() if allowed is None or allowed[row]}
         similarities = scale = None
-        if self._vector is None:
-            if phrased is not None and allowed is not None:
-                rows = np.flatnonzero(allowed)
-            else:
-                rows = np.union1d(hits.rows, np.fromiter(literal, np.int64, len(literal)))
-        else:
+        if self._vector is not None:
             reach = None if (every and shown is None) or phrased is not None else FLOOR_RANK
             near, scale = self._near(self._vector, allowed, reach)
-            near_parts = [near]
-            if every and shown is not None:
-                near_parts.append(self._sides.vectors.nearest(self._vector, _both(shown, phrased)))
-            found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
-            worded = (hits.rows, list(literal)) if self._by_words else ()
-            for some in (*(part.rows for part in near_parts), *worded):
-                found[some] = True
-            rows = np.flatnonzero(found)
-            similarities = np.full(len(rows), UNKNOWN)
-            for part in near_parts:
-                similarities[np.searchsorted(rows, part.rows)] = part.similarities
+            parts = [near]
+            if shown is not None:
+                parts.append(self._sides.vectors.nearest(self._vector, _both(shown, phrased)))
+            rows, similarities = self._united(parts, (hits.rows, list(literal)) if self._by_words else ())
+        elif phrased is not None and allowed is not None:
+            rows = np.flatnonzero(allowed)
+        else:
+            rows = np.union1d(hits.rows, np.fromiter(literal, np.int64, len(literal)))
         headed = None if self._headed is None else self._headed[rows]
         return self._rules.judged(rows, similarities, hits, literal, self._priors[rows], headed=headed, scale=scale)
+
+    def _united(
+        self, near: Sequence[Neighbors], others: Sequence[NDArray[np.int64] | list[int]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Returns all of these rows, ascending, and their similarities; `UNKNOWN` for those that are not near."""
+        found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
+        for rows in (*(part.rows for part in near), *others):
+            found[rows] = True
+        united = np.flatnonzero(found)
+        similarities = np.full(len(united), UNKNOWN)
+        for part in near:
+            similarities[np.searchsorted(united, part.rows)] = part.similarities
+        return united, similarities
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
         """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
