@@ -61,8 +61,8 @@ _PAGES_AT_ONCE = 1000
 """Number of pages per request when all pages are listed; chosen, not measured."""
 
 
-def open_qdrant_backend(manifest: Manifest, build_dir: Path, url: str | None = None) -> QdrantBackend:
-    """Opens a build in the cluster at `url`, by default the one that `QDRANT_URL` names, see `QdrantBackend.open`.
+def open_qdrant_backend(manifest: Manifest, build_dir: Path, url: str | None) -> QdrantBackend:
+    """Opens a build in the cluster at `url`, or at that of `QDRANT_URL` if it is None; see `QdrantBackend.open`.
 
     Raises:
         ConfigurationError: no URL is configured, or this version does not support the kind of store.

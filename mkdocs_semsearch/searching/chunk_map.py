@@ -225,7 +225,7 @@ class ChunkMap:
         groups = self.group_of
         return in_order and bool(((groups >= 0) & (groups <= self.section_of[-1])).all())
 
-    def priors(self, factors: Mapping[str, float], reader: str = "") -> NDArray[np.float32]:
+    def priors(self, factors: Mapping[str, float], reader: str) -> NDArray[np.float32]:
         """Returns float32 `[chunks]`: the score factor of each chunk for the kind and the language of its page.
 
         Args:

@@ -14,7 +14,7 @@ from typing import Any
 from mkdocs_semsearch.errors import QueryError, SemsearchError, reason
 from mkdocs_semsearch.searching.query import Mode, SearchQuery
 from mkdocs_semsearch.searching.response import Result
-from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
+from mkdocs_semsearch.searching.searcher import Searcher
 
 DEPTH = 10
 """Number of results that are examined for each query; the usual depth of MRR@10 and nDCG@10."""
@@ -135,7 +135,7 @@ def evaluate_indexes(
     *,
     mode: Mode,
     by_section: bool,
-    engine: Callable[[str | Path], AbstractContextManager[Searcher]] = open_searcher,
+    engine: Callable[[str | Path], AbstractContextManager[Searcher]],
 ) -> Evaluation:
     """Runs every query against the index of its corpus.
 

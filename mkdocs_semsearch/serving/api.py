@@ -141,7 +141,7 @@ class SearchApi:
         self._record(method, route, response.status, time.perf_counter() - started, call.details)
         return response.without_body() if method == "HEAD" else response
 
-    def refuse(self, method: str, route: Route | None, error: HttpError, seconds: float = 0.0) -> ApiResponse:
+    def refuse(self, method: str, route: Route | None, error: HttpError, seconds: float) -> ApiResponse:
         """Answers a request that failed before `answer` was called; it is counted and logged like every other."""
         self._record(method, route, error.status, seconds, {"error": error.code})
         return error_response(error)

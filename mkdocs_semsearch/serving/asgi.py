@@ -311,9 +311,7 @@ class AgentEndpoint:
         seconds: time limit of one HTTP request.
     """
 
-    def __init__(
-        self, app: ASGIApp, admission: Admission, *, client_header: str | None = None, seconds: float = 20.0
-    ) -> None:
+    def __init__(self, app: ASGIApp, admission: Admission, *, client_header: str | None, seconds: float) -> None:
         self._app = app
         self._admission = admission
         self._client_header = client_header

@@ -49,7 +49,7 @@ def answer_page(
     opened: Opened,
     query_string: str,
     search: Callable[[SearchRequest], dict[str, Any]],
-    defaults: Defaults = Defaults(),  # noqa: B008 - immutable
+    defaults: Defaults,
 ) -> ApiResponse:
     """Renders results, facets and the search form; an error in the query is shown on the page.
 

@@ -94,10 +94,7 @@ def build_server(
     return server
 
 
-def run_stdio(
-    source: LiveIndex | Mapping[str, LiveIndex],
-    defaults: Defaults = Defaults(),  # noqa: B008 - immutable
-) -> None:
+def run_stdio(source: LiveIndex | Mapping[str, LiveIndex], defaults: Defaults) -> None:
     """Serves MCP on standard input and output until the client disconnects.
 
     Args:
@@ -120,7 +117,7 @@ def run_stdio(
 
 
 def streamable_http(
-    operations: Operations, *, hosts: Sequence[str] = (), origins: Sequence[str] = (), **described: Any
+    operations: Operations, *, hosts: Sequence[str], origins: Sequence[str], **described: Any
 ) -> tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]:
     """Creates the HTTP endpoint of MCP.
 

@@ -187,7 +187,7 @@ _PROBLEMS = {
 }
 
 
-def openapi_document(version: str, defaults: Defaults = Defaults()) -> dict[str, Any]:  # noqa: B008 - immutable
+def openapi_document(version: str, defaults: Defaults) -> dict[str, Any]:
     """Returns the OpenAPI document.
 
     Args:

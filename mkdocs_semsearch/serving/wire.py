@@ -107,7 +107,7 @@ class SearchRequest(SearchQuery):
     indexes: Annotated[Names, Field(description="Names of indexes on a server with several; all by default.")] = ()
 
 
-def parse_request(body: bytes, defaults: Defaults = Defaults()) -> SearchRequest:
+def parse_request(body: bytes, defaults: Defaults) -> SearchRequest:
     """Parses the body of `POST /api/v1/search`.
 
     Raises:
@@ -122,7 +122,7 @@ def parse_request(body: bytes, defaults: Defaults = Defaults()) -> SearchRequest
     return request_from(values, defaults)
 
 
-def request_from(values: Mapping[str, Any], defaults: Defaults = Defaults()) -> SearchRequest:
+def request_from(values: Mapping[str, Any], defaults: Defaults) -> SearchRequest:
     """Makes a request from JSON values, with the server's defaults for missing fields.
 
     Raises:
@@ -192,7 +192,7 @@ def parse_parameters(query_string: str) -> dict[str, list[str]]:
     return parameters
 
 
-def parse_search_parameters(query_string: str, defaults: Defaults = Defaults()) -> SearchRequest:
+def parse_search_parameters(query_string: str, defaults: Defaults) -> SearchRequest:
     """Parses the parameters of `GET /api/v1/search`.
 
     `f.<field>=v` is a filter; a repeated one means any of its values. `f.<field>.min` and `.max` are the bounds of a

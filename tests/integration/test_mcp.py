@@ -352,8 +352,9 @@ def test_over_standard_input_and_output(index_dir):
         from mkdocs_semsearch.serving.mcp import run_stdio
         from tests.unit.serving.small_index import open_small
         from mkdocs_semsearch.serving.live_index import LiveIndex
+        from mkdocs_semsearch.serving.wire import Defaults
         index_dir = Path({str(index_dir)!r})
-        run_stdio(LiveIndex(index_dir, open_index=open_small))
+        run_stdio(LiveIndex(index_dir, open_index=open_small), Defaults())
         """
     )
     failed, found = call(

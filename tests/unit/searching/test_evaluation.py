@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from mkdocs_semsearch import open_searcher
 from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.evaluation import (
     Evaluation,
@@ -114,7 +115,7 @@ def test_several_indexes_each_for_its_corpus(tmp_path):
         asked("sand", "sand.md", corpus="desert"),
     )
     indexes = {"fruit": tmp_path / "fruit", "trees": tmp_path / "trees"}
-    found = evaluate_indexes(indexes, questions, mode="lexical", by_section=False)
+    found = evaluate_indexes(indexes, questions, mode="lexical", by_section=False, engine=open_searcher)
     assert ([item.rank for item in found.judged], found.skipped) == ([1, 1], questions[2:])
 
 

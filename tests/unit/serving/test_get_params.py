@@ -33,8 +33,8 @@ from mkdocs_semsearch.serving.wire import Defaults, parse_search_parameters, req
     ],
 )  # fmt: skip
 def test_parameters_are_the_request(query_string, values):
-    request = parse_search_parameters(query_string)
-    assert request == request_from(values)
+    request = parse_search_parameters(query_string, Defaults())
+    assert request == request_from(values, Defaults())
     defaults = Defaults(limit=3, min_score=0.5)
     assert parse_search_parameters(query_string, defaults) == request_from(values, defaults)
 
@@ -71,7 +71,7 @@ def test_parameters_are_the_request(query_string, values):
 )
 def test_every_invalid_parameter_has_its_message(query_string, message, field):
     with pytest.raises(HttpError) as caught:
-        parse_search_parameters(query_string)
+        parse_search_parameters(query_string, Defaults())
     assert caught.value.status == 422
     assert caught.value.message.startswith(message)
     assert caught.value.field == field
@@ -81,7 +81,7 @@ def test_every_invalid_parameter_has_its_message(query_string, message, field):
 @given(st.text(max_size=60))
 def test_any_url_is_a_request_or_an_error_message(query_string):
     try:
-        request = parse_search_parameters(query_string)
+        request = parse_search_parameters(query_string, Defaults())
     except HttpError as error:
         answer = error.message
     else:

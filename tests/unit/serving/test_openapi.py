@@ -16,13 +16,13 @@ from mkdocs_semsearch.serving import openapi
 from mkdocs_semsearch.serving.federation import OpenedIndexes
 from mkdocs_semsearch.serving.openapi import openapi_document
 from mkdocs_semsearch.serving.operations import Opened, OpenedIndex
-from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, ROUTES, SearchRequest
+from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, ROUTES, Defaults, SearchRequest
 from tests.api_calls import api_over, handle
 from tests.unit.serving.api_types import typescript
 
 jsonschema = pytest.importorskip("jsonschema")
 
-DOCUMENT = openapi_document("1.2.3")
+DOCUMENT = openapi_document("1.2.3", Defaults())
 
 
 TYPES = Path(__file__).parents[3] / "example-site" / "docs" / "reference" / "api.d.ts"

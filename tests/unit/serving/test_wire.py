@@ -25,7 +25,7 @@ def as_query(request):
 
 def refused(body: bytes) -> HttpError:
     with pytest.raises(HttpError) as caught:
-        parse_request(body)
+        parse_request(body, Defaults())
     assert (caught.value.status, caught.value.code) == (422, "invalid_request")
     return caught.value
 
