@@ -53,13 +53,13 @@ class TermPostings:
     headed: NDArray[np.bool_]
 
 
-_FORMS = (
+FORMS = (
     ("s", ""), ("es", ""), ("ies", "y"),
     ("ed", ""), ("ed", "e"), ("ed", "ing"),
     ("ing", ""), ("ing", "e"), ("ing", "ed"),
 )  # fmt: skip
 """Endings of forms with those of other forms of the same word, for stems that the suffix rules do not give: they do not
-lead from `installations` to `instal`, but the site has `installation`. The same in `words.js`."""
+lead from `installations` to `instal`, but the site has `installation`. `words.js` has the same table."""
 
 
 class BundleWords:
@@ -91,7 +91,7 @@ class BundleWords:
                 stem = word[: len(word) - len(suffix)] + ending
                 if stem in shard.list_of_stem:
                     return stem
-        for suffix, ending in _FORMS:
+        for suffix, ending in FORMS:
             other = word.removesuffix(suffix) + ending
             if word.endswith(suffix) and other in shard.places:
                 return str(shard.stems[shard.lists[shard.places[other]]])

@@ -31,6 +31,7 @@ from mkdocs_semsearch.searching.scoring import lexical_depth
 from mkdocs_semsearch.static import word_shards
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
+from mkdocs_semsearch.static.lexical_side import FORMS
 from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import announcing_page, built, declared, made_page
 from tests.static_engine import StaticEngine
@@ -424,6 +425,12 @@ def test_the_browser_has_the_same_fields_with_the_same_types(name, fields):
     script = (ROOT / "theme/assets/semsearch/static/fields.js").read_text("utf-8")
     table = script.partition(f"const {name} = {{")[2].partition("};")[0]
     assert re.findall(r'"([\w.]+)": "(\w+)"', table) == list(fields.items())
+
+
+def test_the_browser_has_the_same_endings_of_forms():
+    script = (ROOT / "theme/assets/semsearch/static/words.js").read_text("utf-8")
+    table = script.partition("const FORMS = [")[2].partition("];")[0]
+    assert re.findall(r'\["(\w+)", "(\w*)"\]', table) == list(FORMS)
 
 
 def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkeypatch):
