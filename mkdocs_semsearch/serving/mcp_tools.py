@@ -90,8 +90,8 @@ class IndexNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """Description of one tool.
+class AgentTool:
+    """One tool, which `_tool` turns into that of the SDK.
 
     Attributes:
         name: name of the tool.
@@ -110,8 +110,8 @@ class Use:
     answer: Callable[[Opened, Any], dict[str, Any]]
 
 
-USES = (
-    Use(
+AGENT_TOOLS = (
+    AgentTool(
         "search_docs",
         "Search the documentation",
         "Finds the sections (or pages) of the documentation that answer a question, best first. "
@@ -120,7 +120,7 @@ USES = (
         AgentRequest,
         _search,
     ),
-    Use(
+    AgentTool(
         "get_page",
         "Read a page",
         "Returns one page of the documentation: its metadata and its sections in order: content "
@@ -129,7 +129,7 @@ USES = (
         PageOfIndex,
         lambda opened, page: opened.page(page.path),
     ),
-    Use(
+    AgentTool(
         "list_facets",
         "List the facets",
         "Lists the fields that filters can use, with their values and the number of pages for each value.",
@@ -137,7 +137,7 @@ USES = (
         IndexNames,
         lambda opened, _: opened.facets(),
     ),
-    Use(
+    AgentTool(
         "related_pages",
         "Find related pages",
         "Returns the pages nearest in meaning to one page.",
@@ -150,16 +150,18 @@ USES = (
 
 def tools(operations: Operations, defaults: Defaults, workers: Workers, *, indexes: Sequence[str]) -> list[Tool]:
     """Creates the tools of a server with one index, or with several of these names."""
-    return [_tool(use, operations, defaults, workers, indexes=indexes) for use in USES]
+    return [_tool(tool, operations, defaults, workers, indexes=indexes) for tool in AGENT_TOOLS]
 
 
-def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers, *, indexes: Sequence[str]) -> Tool:
+def _tool(
+    tool: AgentTool, operations: Operations, defaults: Defaults, workers: Workers, *, indexes: Sequence[str]
+) -> Tool:
     """Creates a tool that does not check its arguments; `serving.wire` validates them, as for HTTP."""
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
-    kind = use.arguments_of_several if indexes else use.arguments
+    kind = tool.arguments_of_several if indexes else tool.arguments
     examples = {**EXAMPLES, "index": next(iter(indexes), ""), "indexes": list(indexes)}
     searches = issubclass(kind, SearchQuery)
     schema = _inlined(TypeAdapter(kind).json_schema())
@@ -171,7 +173,7 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
         arguments = read_values(kind, {**asdict(defaults), **values} if searches else values, examples)
         names = (arguments.index,) if hasattr(arguments, "index") else getattr(arguments, "indexes", ())
         with panics_as_errors(), operations.open(names) as opened:
-            return use.answer(opened, arguments)
+            return tool.answer(opened, arguments)
 
     async def call(**given: Any) -> dict[str, Any]:
         try:
@@ -187,9 +189,9 @@ def _tool(use: Use, operations: Operations, defaults: Defaults, workers: Workers
 
     return Tool(
         fn=call_as_on_http,
-        name=use.name,
-        title=use.title,
-        description=use.description,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
         parameters=with_defaults(schema, defaults) if searches else schema,
         fn_metadata=_unchecked(call),
         is_async=True,
