@@ -1,7 +1,4 @@
-"""Makes the OpenAPI 3.1 document: hand-written routes, with schemas derived from the classes of requests and responses.
-
-The response schemas are derived from the records in `searching.response`.
-"""
+"""Makes the OpenAPI 3.1 document: hand-written routes, schemas derived from the classes of requests and responses."""
 
 from __future__ import annotations
 
@@ -86,7 +83,7 @@ SearchResult = _body_of(
     more_sections=(int, 0),
     index=(str | None, None),
 )
-"""`section` with granularity `section`, `sections` with granularity `page`; `index` on a server with several."""
+"""`index` is there on a server with several."""
 
 SearchResponse = _body_of(
     response.SearchResponse,
