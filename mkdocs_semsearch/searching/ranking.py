@@ -137,7 +137,7 @@ def page_scores(
     sections: NDArray[np.int32],
     pages: NDArray[np.int32],
     *,
-    weight: float | NDArray[np.float32] = SEMANTIC_WEIGHT,
+    weight: float | NDArray[np.float32],
     evidence: float = PAGE_EVIDENCE,
     each_side: float = PAGE_EACH_SIDE,
 ) -> NDArray[np.float32]:

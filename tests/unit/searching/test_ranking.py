@@ -53,10 +53,10 @@ def test_the_best_of_each_group(scores, data):
     assert list(zip(found.starts.tolist(), found.best.tolist(), found.scores.tolist(), strict=True)) == wanted
 
 
-def of_pages(pages, sides, parts=(None, None), **more):
+def of_pages(pages, sides, parts=(None, None), weight=SEMANTIC_WEIGHT, **more):
     """Returns the score of each page; every chunk is a section."""
     sections = np.arange(len(pages), dtype=np.int32)
-    scores = page_scores(floats(sides), parts, sections, np.array(pages, np.int32), **more)
+    scores = page_scores(floats(sides), parts, sections, np.array(pages, np.int32), weight=weight, **more)
     assert len(scores) == len(pages)
     found = dict(zip(pages, scores.tolist(), strict=True))
     assert [found[page] for page in pages] == scores.tolist()  # the chunks of a page have one score
