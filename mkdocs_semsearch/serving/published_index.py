@@ -63,15 +63,15 @@ class Downloads:
         try:
             status = self._fetch(address, file, part)
         except TimeoutError:
-            raise unreachable(address, "it sends too slowly") from None
+            raise _unreachable(address, "it sends too slowly") from None
         except ConnectionError as error:
-            raise unreachable(address, str(error)) from None
+            raise _unreachable(address, str(error)) from None
         if status == 416:  # the published file is shorter than the part that is already here
             part.unlink()
         if status not in (200, 206):
-            raise unreachable(address, f"status {status}")
+            raise _unreachable(address, f"status {status}")
         if part.stat().st_size < file.size:
-            raise unreachable(address, f"it ends after {part.stat().st_size} of {file.size} bytes")
+            raise _unreachable(address, f"it ends after {part.stat().st_size} of {file.size} bytes")
         if sha256_of(part) != file.sha256 or part.stat().st_size != file.size:
             part.unlink()
             raise IndexCorruptError(
@@ -94,11 +94,11 @@ class Downloads:
 
         seconds = PATIENCE_SECONDS + file.size / SLOWEST_BYTES_PER_SECOND
         ranged = {"Range": f"bytes={have}-"} if have else {}
-        reply = get(self._client, address, headers=ranged, seconds=seconds, most=file.size + 1, into=open_part)
+        reply = _get(self._client, address, headers=ranged, seconds=seconds, most=file.size + 1, into=open_part)
         return reply.status
 
 
-def get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bounds: Any) -> Reply:
+def _get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bounds: Any) -> Reply:
     """Requests the current version of a file, bypassing caches; follows redirects within the host.
 
     Raises:
@@ -107,7 +107,7 @@ def get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bound
     return client.send("GET", address, headers={"Cache-Control": "no-cache", **headers}, follow=True, **bounds)
 
 
-def unreachable(address: str, reason: str) -> IndexNotFoundError:
+def _unreachable(address: str, reason: str) -> IndexNotFoundError:
     """Returns the error for a URL at which no index can be read."""
     return IndexNotFoundError(f"No index can be read at {address} ({reason}): publish one there, or name its folder.")
 
@@ -236,15 +236,15 @@ class PublishedIndex:
             address = urljoin(place, MANIFEST)
             tag = {"If-None-Match": self._tag} if self._tag else {}
             try:
-                reply = get(self._client, address, headers=tag, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
+                reply = _get(self._client, address, headers=tag, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
             except TimeoutError:
-                raise unreachable(address, f"no answer within {MANIFEST_SECONDS:g} s") from None
+                raise _unreachable(address, f"no answer within {MANIFEST_SECONDS:g} s") from None
             except ConnectionError as error:
-                raise unreachable(address, str(error)) from None
+                raise _unreachable(address, str(error)) from None
             if reply.status == 304:
                 return None
             if reply.status != 200:
-                problem = problem or unreachable(address, f"status {reply.status}")
+                problem = problem or _unreachable(address, f"status {reply.status}")
                 continue
             try:
                 manifest = manifest_from_json(reply.body.decode("utf-8", "replace"), address)
@@ -264,7 +264,7 @@ class PublishedIndex:
         fetched: dict[str, Path] = {}
         for file in manifest.files:
             if self._closed.is_set():
-                raise unreachable(place, "the update was cancelled")
+                raise _unreachable(place, "the update was cancelled")
             target = staging / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             old = known.get(file.sha256)
