@@ -40,7 +40,7 @@ with atheris.instrument_imports(include=["mkdocs_semsearch", "json"], enable_loa
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.responses import HttpError, panics_as_errors
-    from mkdocs_semsearch.serving.wire import parse_request, parse_search_parameters
+    from mkdocs_semsearch.serving.wire import Defaults, parse_request, parse_search_parameters
     from tests.api_calls import api_over, handle
     from tests.unit.serving.small_index import build
     from tests.word_hash import WordHashEmbedder
@@ -82,7 +82,7 @@ def html(data: bytes) -> None:
 def requests(data: bytes) -> None:
     for parse, given in ((parse_request, data), (parse_search_parameters, data.decode("latin-1"))):
         try:
-            parse(given)
+            parse(given, Defaults())
         except HttpError as error:
             if error.status != 422:
                 raise
