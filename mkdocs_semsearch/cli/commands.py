@@ -197,9 +197,9 @@ def _insights(given: argparse.Namespace) -> int:
     store = InsightStore.existing(Path(place))
     since = first_hour(given.since)
     if action == "forget":
-        print(f"Deleted {_counted(store.forget(what), 'record')}.")
+        print(f"Deleted {counted(store.forget(what), 'record')}.")
     elif action == "export":
-        print(f"Wrote {_counted(store.export(Path(what), since), 'record')} into {what}.")
+        print(f"Wrote {counted(store.export(Path(what), since), 'record')} into {what}.")
     else:
         _insights_of_one(given, store, since)
     return 0
@@ -239,11 +239,7 @@ def _export_queries(searches: Sequence[Search], name: str) -> str:
         file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
-    return f"Wrote {_counted(len(found), 'question')} into {file}."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count != 1 else ''}"
+    return f"Wrote {counted(len(found), 'question')} into {file}."
 
 
 def _report(form: str, index: str | None, searches: Sequence[Search], **about: Any) -> None:
@@ -288,7 +284,7 @@ def _lint(given: argparse.Namespace) -> int:
     else:
         for finding in found:
             print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
-    say(_counted(len(found), "finding"))
+    say(counted(len(found), "finding"))
     return 1 if found and given.strict else 0
 
 
@@ -362,6 +358,11 @@ def _eval(given: argparse.Namespace) -> int:
     if given.min_mrr is not None and found.mrr < given.min_mrr:
         raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
     return 0
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns a number with its noun, in the plural unless it is 1."""
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def say(line: str) -> None:

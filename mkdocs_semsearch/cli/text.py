@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import textwrap
@@ -12,9 +11,10 @@ from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
+from mkdocs_semsearch.cli.commands import counted
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
 from mkdocs_semsearch.searching.filter_hints import facet_hints, filter_hints
-from mkdocs_semsearch.searching.filters import Equals, Exists, Filter, Prefix, Range
+from mkdocs_semsearch.searching.filters import filter_expression
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import SectionInfo
 from mkdocs_semsearch.searching.response import Result, SearchResponse, to_json
@@ -124,15 +124,14 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
         rest = replace(query, filters=tuple(item for item in query.filters if item != dropped))
         total = searcher.search(rest).total_results
         if total:
-            lines.append(f"  Without the filter {filter_text(dropped)}: {total} result{'s' if total > 1 else ''}.")
+            lines.append(f"  Without the filter {filter_expression(dropped)}: {counted(total, 'result')}.")
     nearest = replace(query, granularity="section", min_score=0.0, include_weak=True)
     found = searcher.search(nearest).results or searcher.search(replace(nearest, filters=())).results
     if found and found[0].section is not None:
         trail = " › ".join(found[0].section.heading_hierarchy)
         lines.append(f"  Nearest: {trail} ({found[0].page.path}).")
     if response.weaker_results:
-        weaker = response.weaker_results
-        lines.append(f"  With --include-weak: {weaker} weaker result{'s' if weaker > 1 else ''}.")
+        lines.append(f"  With --include-weak: {counted(response.weaker_results, 'weaker result')}.")
     lines.append("  Or try other words: a synonym, fewer words, no quotation marks.")
     return "\n".join(lines)
 
@@ -147,28 +146,6 @@ def wrong_facets(query: SearchQuery, response: SearchResponse, searcher: Searche
 def _filter_hints(query: SearchQuery, searcher: Searcher) -> list[str]:
     names = [facet.name for facet in searcher.facet_fields()]
     return [f"  {hint}" for hint in filter_hints(query, names, lambda one: to_json(searcher.search(one)))]
-
-
-def filter_text(condition: Filter) -> str:
-    """Returns a filter as an expression, as `parse_filter` reads it."""
-    negated = "!" if condition.negate else ""
-    match condition:
-        case Exists():
-            return f"{condition.field}{negated}?"
-        case Prefix():
-            return f"{condition.field}{negated}^={_written(condition.value)}"
-        case Range():
-            return f"{condition.field}{negated}={_written(condition.min)}..{_written(condition.max)}"
-        case Equals():
-            return f"{condition.field}{negated}={_written(condition.value)}"
-    return f"{condition.field}{negated}={','.join(map(_written, condition.values))}"
-
-
-def _written(value: Any) -> str:
-    text = "" if value is None else str(value)
-    if value is None or (text and text == text.strip() and not re.search(r'[,"\\]|\.\.|^\.|\.$', text)):
-        return text
-    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 
 def inspection(index: OpenIndex, *, verified: bool) -> dict[str, Any]:

@@ -328,6 +328,28 @@ def parse_filter(expression: str) -> Filter:
     return In(field, tuple(value.text for value in values), negate)
 
 
+def filter_expression(condition: Filter) -> str:
+    """Returns the expression of a filter, from which `parse_filter` makes the same filter, with texts as values."""
+    negated = "!" if condition.negate else ""
+    match condition:
+        case Exists():
+            return f"{condition.field}{negated}?"
+        case Prefix():
+            return f"{condition.field}{negated}^={_written(condition.value)}"
+        case Range():
+            return f"{condition.field}{negated}={_written(condition.min)}..{_written(condition.max)}"
+        case Equals():
+            return f"{condition.field}{negated}={_written(condition.value)}"
+    return f"{condition.field}{negated}={','.join(map(_written, condition.values))}"
+
+
+def _written(value: Any) -> str:
+    text = "" if value is None else str(value)
+    if value is None or (text and text == text.strip() and not re.search(r'[,"\\]|\.\.|^\.|\.$', text)):
+        return text
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+
+
 def _split_values(expression: str, rest: str) -> tuple[list[_WrittenValue], bool]:
     """Returns the values in `rest`, and whether they are the two ends of a range."""
     values, marks = _split(expression, rest)

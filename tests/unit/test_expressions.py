@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_semsearch.cli.text import filter_text
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range, parse_filter
+from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range, filter_expression, parse_filter
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 )
 def test_reads_every_form(expression, expected):
     assert parse_filter(expression) == expected
-    assert parse_filter(filter_text(expected)) == expected
+    assert parse_filter(filter_expression(expected)) == expected
 
 
 @given(st.text(max_size=20), st.booleans())
@@ -49,7 +48,7 @@ def test_every_filter_is_written_so_that_it_is_read_again(value, negate):
         Range("year", "1", value, negate),
         Prefix("page.path", value),
     ):
-        assert parse_filter(filter_text(condition)) == condition
+        assert parse_filter(filter_expression(condition)) == condition
 
 
 @pytest.mark.parametrize(
