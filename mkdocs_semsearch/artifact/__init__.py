@@ -52,9 +52,9 @@ By group and name:
 * `matches`, in a browser `static_matches`: a chunk matches from `share` of the best score on. The share falls to
   `least` in proportion where the best similarity is below `similarity`, or the best chunk has less than `words` of the
   weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
-* `nothing`, in a browser `static_nothing`: a site has no answer if the best similarity is below a limit: `similarity`,
-  minus `known` times the share of the question's words that the site has, minus `words` times the share of their weight
-  in the best chunk, and at most `enough`. A question of up to `short` words that are all known is always answered, and
-  one with code that the site has. Sites with fewer than `chunks` chunks need less similarity, because the best of few
-  random similarities is lower.
+* `nothing`, in a browser `static_nothing`: a site has no answer if the best similarity is below a limit. The limit is
+  `similarity`, minus `known` times the share of the question's words that the site has, minus `words` times the share
+  of their weight in the best chunk; it is at most `enough`. A question of up to `short` words that are all known is
+  always answered, and one with code that the site has. Sites with fewer than `chunks` chunks need less similarity,
+  because the best of few random similarities is lower.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -53,8 +52,6 @@ _LANGUAGE_OF = {
 }
 _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
 _PERSIAN = re.compile("[پچژگ]")
-
-_telling = cache(telling_words)
 
 
 def written_language(front_matter: Mapping[str, Any]) -> str | None:
@@ -128,5 +125,5 @@ def _is_english(text: str) -> bool:
 
 def stop_words(stemmer: str, words: Sequence[str]) -> int:
     """Returns the number of these words that are stop words of a language."""
-    analyzer = _telling(stemmer)
+    analyzer = telling_words(stemmer)
     return sum(not analyzer.analyze(word) for word in words if word.isalpha())

@@ -333,7 +333,7 @@ class LexicalIndex:
         return LexicalHits(last[2].rows[:limit], last[2].scores[:limit])
 
     def _begun(self, query: tantivy.Query, limit: int) -> LexicalHits | None:
-        """Returns the result of the search that `begin` has started; None if that was another one, or none."""
+        """Returns the result of the search that `begin` has started; None if it has started another one, or none."""
         begun, self._last.begun = getattr(self._last, "begun", None), None
         if begun is None or begun[0] is not query or begun[1] != limit:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -221,6 +222,7 @@ def joined_stems(texts: Iterable[tuple[str | None, Iterable[str]]]) -> Callable[
     return lambda word: root(first[word])
 
 
+@cache
 def telling_words(stemmer: str | None) -> tantivy.TextAnalyzer:
     """Returns an analyzer that drops stop words and question words; it selects the words that are highlighted."""
     import tantivy

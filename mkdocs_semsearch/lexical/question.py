@@ -99,11 +99,8 @@ def read_question(text: str) -> Question:
     return Question(plain, words, quoted=quoted[:_MAX_QUOTED], telling=words, embedded=asked)
 
 
-_MARKER = re.compile(
-    r" *(?:\[ *(?:bug(?: report)?|question|feature(?: request)?|enhancement|help|enh|fr|rfe) *\] *:?"
-    r"|(?:bug(?: report)?|question|feature(?: request)?|enhancement|help): )",
-    re.IGNORECASE | re.ASCII,
-)
+_MARKERS = "bug(?: report)?|question|feature(?: request)?|enhancement|help"
+_MARKER = re.compile(rf" *(?:\[ *(?:{_MARKERS}|enh|fr|rfe) *\] *:?|(?:{_MARKERS}): )", re.IGNORECASE | re.ASCII)
 
 
 def _without_marker(text: str) -> str:

@@ -83,7 +83,7 @@ SearchResult = _body_of(
     more_sections=(int, 0),
     index=(str | None, None),
 )
-"""`index` is there on a server with several."""
+"""`index` is present on a server with several indexes."""
 
 SearchResponse = _body_of(
     response.SearchResponse,

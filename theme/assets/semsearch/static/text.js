@@ -78,8 +78,8 @@ export function readQuestion(text) {
   return { text: plain, words, phrases, telling: words, embedded: asked };
 }
 
-const MARKER =
-  /^ *(?:\[ *(?:bug(?: report)?|question|feature(?: request)?|enhancement|help|enh|fr|rfe) *\] *:?|(?:bug(?: report)?|question|feature(?: request)?|enhancement|help): )/i;
+const MARKERS = "bug(?: report)?|question|feature(?: request)?|enhancement|help";
+const MARKER = new RegExp(`^ *(?:\\[ *(?:${MARKERS}|enh|fr|rfe) *\\] *:?|(?:${MARKERS}): )`, "i");
 
 /** Leaves out the marker of an issue tracker in front: `[BUG]`, `Question:`, `feature request:`. */
 function withoutMarker(text) {
