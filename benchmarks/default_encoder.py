@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, open_embedder
 from mkdocs_semsearch.embedding.model_files import resolve_model
-from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, FOLDER
+from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, FOLDER, GRAPH
 from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -52,6 +52,8 @@ def export_default_encoder(folder: Path) -> None:
     result = export_query_encoder(open_embedder(model=DEFAULT_MODEL, runtime="torch", device="cpu"), folder)
     if not result.quantized:
         raise SystemExit(f"The model was not exported in 8 bits: {result.reason}.")
+    if b"MatMulIntegerToFloat" not in (folder / GRAPH).read_bytes():
+        raise SystemExit("The weights are in blocks: look for the reason in quantize_weights.")
 
 
 def sha256(file: Path) -> str:

@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-RUNTIMES = ("torch", "onnx-float32", "onnx-8bit", "onnx-dynamic")
+RUNTIMES = ("torch", "onnx-float32", "onnx-8bit", "onnx-blocks", "onnx-dynamic")
 MEASURES = ("start_s", "p50_ms", "p95_ms", "cpu_ms", "chunks_per_cpu_s", "rss_mb")
 QUESTIONS = (
     "how do I rotate an api key",
@@ -88,7 +88,8 @@ def _prepare(folder: Path, model: str) -> dict[str, float]:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     from mkdocs_semsearch.embedding.onnx_encoder import encoder_settings, load_query_encoder
-    from mkdocs_semsearch.embedding.onnx_export import quantize_weights, trace_encoder
+    from mkdocs_semsearch.embedding.onnx_export import probe_inputs, trace_encoder
+    from mkdocs_semsearch.embedding.quantization import quantize_in_blocks, quantize_weights
     from mkdocs_semsearch.embedding.torch import open_sentence_transformer
 
     embedder = open_sentence_transformer(model)
@@ -100,14 +101,16 @@ def _prepare(folder: Path, model: str) -> dict[str, float]:
     for runtime in RUNTIMES[1:]:
         target = folder / runtime
         target.mkdir()
-        graph = target / "encoder.onnx"
+        graph, tokenizer = target / "encoder.onnx", target / "tokenizer.json"
+        tokenizer.write_bytes(embedder.tokenizer_file.read_bytes())
         if runtime == "onnx-float32":
             graph.write_bytes(source.read_bytes())
         elif runtime == "onnx-8bit":
-            quantize_weights(source, graph)
+            quantize_weights(source, graph, probe_inputs(embedder, tokenizer))
+        elif runtime == "onnx-blocks":
+            quantize_in_blocks(source, graph)
         else:
             quantize_dynamic(str(source), str(graph), weight_type=QuantType.QInt8, per_channel=True)
-        (target / "tokenizer.json").write_bytes(embedder.tokenizer_file.read_bytes())
         settings = encoder_settings(embedder.identity, quantized=False, lower_case=embedder.folder.lower_case)
         (target / "encoder.json").write_text(settings, encoding="utf-8")
         similarities[runtime] = float((load_query_encoder(target).embed(texts, "query") * expected).sum(axis=1).min())

@@ -26,7 +26,7 @@ from mkdocs_semsearch.embedding.tokens import Tokenizer, open_tokenizer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
 FORMAT = 1
-# The first version of ONNX Runtime that computes with 8-bit weights on both x86 and ARM.
+# The first version of ONNX Runtime that computes with 8-bit weights in blocks on both x86 and ARM.
 OLDEST_RUNTIME = "1.23"
 GRAPH, TOKENIZER, SETTINGS = "encoder.onnx", "tokenizer.json", "encoder.json"
 ENCODER_FILES = (SETTINGS, GRAPH, TOKENIZER)
@@ -153,12 +153,11 @@ class OnnxEmbedder:
             yield from pool.map(self._encode, texts)
 
     def _encode(self, text: str) -> NDArray[np.float32]:
-        ids = self._tokenizer.encode(text.lower() if self._lower_case else text).ids
-        if not ids:
+        inputs = graph_inputs(self._tokenizer, text, lower_case=self._lower_case)
+        if not inputs["input_ids"].size:
             return np.zeros(self.identity.dimension, dtype=np.float32)
-        tokens = np.array([ids], dtype=np.int64)
         try:
-            (vectors,) = self._session.run(None, {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
+            (vectors,) = self._session.run(None, inputs)
             row: NDArray[np.float32] = vectors.reshape(self.identity.dimension)
         except Exception as error:  # ONNX Runtime's own classes derive directly from Exception
             raise EmbeddingError(
@@ -166,6 +165,12 @@ class OnnxEmbedder:
                 f"{OLDEST_RUNTIME} or newer, or rebuild the index."
             ) from error
         return row
+
+
+def graph_inputs(tokenizer: Tokenizer, text: str, *, lower_case: bool) -> dict[str, NDArray[np.int64]]:
+    """Returns the inputs of the graph for one text, both `[1, tokens]`; an empty text may have no tokens."""
+    tokens = np.array([tokenizer.encode(text.lower() if lower_case else text).ids], dtype=np.int64)
+    return {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
 
 
 def _read_settings(file: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,25 +23,29 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     TOKENIZER,
     OnnxEmbedder,
     encoder_settings,
+    graph_inputs,
     import_onnxruntime,
     is_complete,
     load_query_encoder,
 )
 from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.embedding.quantization import quantize_in_blocks, quantize_weights
+from mkdocs_semsearch.embedding.tokens import open_tokenizer
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, quiet_libraries
-from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError
+from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError, reason
 
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
 # Part of the cache key: increase it if the export of the same model changes.
-RECIPE = 1
+RECIPE = 2
 LOWEST_SIMILARITY = 0.99
 """Least cosine between a vector of the export and that of the original."""
 
 MOST_SAMPLES = 64
 """Greatest number of the caller's texts that are compared, in addition to `PROBES`; chosen, not measured."""
 
-# Compared in addition to the caller's sample, which may be empty or one-sided.
+# Compared in addition to the caller's sample, which may be empty or one-sided. They also show which columns of the
+# activations are large (see quantization.py).
 PROBES = (
     "",
     "install",
@@ -116,6 +120,14 @@ def cached_export(embedder: SentenceTransformerEmbedder, cache_dir: Path) -> Pat
     return cache_dir / f"encoder-{hashlib.sha256(described.encode()).hexdigest()[:32]}"
 
 
+def probe_inputs(embedder: SentenceTransformerEmbedder, tokenizer_file: Path) -> list[dict[str, NDArray[np.int64]]]:
+    """Returns the inputs of the graph for `PROBES`, without a prompt, so that the graph does not depend on it."""
+    tokenizer = open_tokenizer(tokenizer_file)
+    tokenizer.enable_truncation(max_length=embedder.identity.max_tokens)
+    inputs = [graph_inputs(tokenizer, text, lower_case=embedder.folder.lower_case) for text in PROBES]
+    return [given for given in inputs if given["input_ids"].size]
+
+
 def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str]) -> EncoderExport:
     full, small = folder / "full.onnx", folder / GRAPH
     try:
@@ -130,19 +142,24 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
     except Exception as error:  # the exporter raises all kinds of exceptions for a model that it cannot trace
         return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {first_line(error)})")
     doubt = None
-    for quantized in (True, False):
+    for method in ("columns", "blocks", "float32"):
+        quantized = method != "float32"
         try:
-            if quantized:
-                quantize_weights(full, small)
+            if method == "columns":
+                quantize_weights(full, small, probe_inputs(embedder, folder / TOKENIZER))
+            elif method == "blocks":
+                quantize_in_blocks(full, small)
             else:
                 full.replace(small)
             similarity = _compare(embedder, _describe(embedder, folder, quantized=quantized), texts)
-        except (EmbeddingError, MissingExtraError, ValueError) as error:
+        except OSError as error:  # says nothing about the model: the next build tries again
+            raise EmbeddingError(f"The encoder cannot be exported to {folder} ({reason(error)}): make room.") from error
+        except Exception as error:  # ONNX Runtime's own classes derive directly from Exception
             doubt = first_line(error)
             continue
         if similarity >= LOWEST_SIMILARITY:
             full.unlink(missing_ok=True)
-            return EncoderExport(True, doubt, quantized, ENCODER_FILES)
+            return EncoderExport(True, None if quantized else doubt, quantized, ENCODER_FILES)
         doubt = (
             f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
             f"{LOWEST_SIMILARITY} is required"
@@ -283,110 +300,3 @@ def trace_encoder(embedder: SentenceTransformerEmbedder, file: Path) -> None:
             output_names=[OUTPUT],
             dynamic_axes={**{name: {0: "texts", 1: "tokens"} for name in INPUTS}, OUTPUT: {0: "texts"}},
         )
-
-
-BLOCK = 128
-# Smaller matrices (biases, position tables) take little room and time, so they stay in float32.
-SMALLEST_SIDE = 64
-SMALLEST_TABLE = 1024
-INT8_PRODUCTS = 4
-CONTRIB_DOMAIN = "com.microsoft"
-
-
-def quantize_weights(source: Path, target: Path) -> None:
-    """Writes to `target` the graph of `source` with its large weights in 8 bits; the same bytes for the same graph.
-
-    Matrices are rounded in blocks, the embedding table row by row. `onnxruntime.quantization.quantize_dynamic` has one
-    scale for all activations of a matrix product: on all-MiniLM-L6-v2 a text's vector then differs from the original by
-    a cosine of 0.93 at worst (0.98 with a scale per channel), depends on the other texts in its batch, and on a CPU
-    without VNNI the sums saturate. Blocks of 128 with their own scales, in the weights here and in the activations by
-    ONNX Runtime's `MatMulNBits` (accuracy level 4: 8-bit products, 32-bit sums), keep 0.998. Of the ten nearest of 1500
-    paragraphs 98 % stay the same over 150 questions (`quantize_dynamic` 85 %, per channel 93 %), in the same time.
-    """
-    import onnx
-
-    model = onnx.load(str(source))
-    graph = model.graph
-    weights = {tensor.name: tensor for tensor in graph.initializer}
-    nodes: list[Any] = []
-    added: list[Any] = []
-    for node in graph.node:
-        replacement, tensors = _in_8_bits(node, weights)
-        nodes.extend(replacement)
-        added.extend(tensors)
-    del graph.node[:]
-    graph.node.extend(nodes)
-    graph.initializer.extend({tensor.name: tensor for tensor in added}.values())
-    used = {name for node in graph.node for name in node.input}
-    for tensor in [tensor for tensor in graph.initializer if tensor.name not in used]:
-        graph.initializer.remove(tensor)
-    if not any(entry.domain == CONTRIB_DOMAIN for entry in model.opset_import):
-        model.opset_import.append(onnx.helper.make_opsetid(CONTRIB_DOMAIN, 1))
-    target.write_bytes(model.SerializeToString(deterministic=True))
-
-
-def _in_8_bits(node: Any, weights: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Returns the nodes that replace a node, and their tensors; the node itself if it has no large weight."""
-    from onnx import numpy_helper
-
-    # Operands: the activations and the weight of a product, the weight and the row numbers of a look-up.
-    weight_at = {"MatMul": 1, "Gather": 0}.get(node.op_type)
-    tensor = weights.get(node.input[weight_at]) if weight_at is not None else None
-    values = None if tensor is None else numpy_helper.to_array(tensor)
-    if values is not None and values.dtype == np.float32 and values.ndim == 2:
-        if node.op_type == "MatMul" and min(values.shape) >= SMALLEST_SIDE:
-            return _product(node, values)
-        by_row = not any(attribute.name == "axis" and attribute.i for attribute in node.attribute)
-        if node.op_type == "Gather" and by_row and len(values) >= SMALLEST_TABLE:
-            return _look_up(node, values)
-    return [node], []
-
-
-def _product(node: Any, values: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
-    """Returns the node of a product in 8 bits."""
-    from onnx import helper
-
-    name = node.input[1]
-    inner, outer = values.shape
-    packed, scales = _blocks(np.ascontiguousarray(values.T))
-    inputs = [node.input[0], f"{name}_int8", f"{name}_scales"]
-    sizes = {"K": inner, "N": outer, "bits": 8, "block_size": BLOCK, "accuracy_level": INT8_PRODUCTS}
-    product = helper.make_node("MatMulNBits", inputs, list(node.output), name=node.name, domain=CONTRIB_DOMAIN, **sizes)
-    return [product], _tensors(name, packed, scales.reshape(-1))
-
-
-def _blocks(rows: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Returns `[n, blocks, 128]` bytes with 128 for zero, as `MatMulNBits` reads them, and `[n, blocks]` scales."""
-    count, length = rows.shape
-    blocks = -(-length // BLOCK)
-    padded = np.zeros((count, blocks * BLOCK), dtype=np.float32)
-    padded[:, :length] = rows
-    cut = padded.reshape(count, blocks, BLOCK)
-    scales = np.abs(cut).max(axis=2) / 127.0
-    scales[scales == 0] = 1.0
-    packed = np.rint(cut / scales[:, :, None]) + 128.0
-    return packed.astype(np.uint8), scales.astype(np.float32)
-
-
-def _look_up(node: Any, values: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
-    """Returns the nodes of a look-up in 8 bits: rows and their scales are gathered, then multiplied."""
-    from onnx import TensorProto, helper
-
-    (table, wanted), (output,) = node.input, node.output
-    scales = np.abs(values).max(axis=1, keepdims=True) / 127.0
-    scales[scales == 0] = 1.0
-    rows = np.rint(values / scales).astype(np.int8)
-    names = {part: f"{output}_{part}" for part in ("int8", "float", "scales")}
-    steps = [
-        helper.make_node("Gather", [f"{table}_int8", wanted], [names["int8"]], name=f"{node.name}_rows", axis=0),
-        helper.make_node("Cast", [names["int8"]], [names["float"]], name=f"{node.name}_cast", to=TensorProto.FLOAT),
-        helper.make_node("Gather", [f"{table}_scales", wanted], [names["scales"]], name=f"{node.name}_scales", axis=0),
-        helper.make_node("Mul", [names["float"], names["scales"]], [output], name=node.name),
-    ]
-    return steps, _tensors(table, rows, scales.astype(np.float32))
-
-
-def _tensors(name: str, values: NDArray[Any], scales: NDArray[np.float32]) -> list[Any]:
-    from onnx import numpy_helper
-
-    return [numpy_helper.from_array(values, f"{name}_int8"), numpy_helper.from_array(scales, f"{name}_scales")]

@@ -61,6 +61,7 @@ def test_the_exported_encoder_agrees(folder_of, tmp_path, name):
     result = export_query_encoder(embedder, tmp_path, TEXTS)
     assert result.exported, result.reason
     assert result.quantized
+    assert b"MatMulIntegerToFloat" in (tmp_path / "encoder.onnx").read_bytes()
     encoder = load_query_encoder(tmp_path)
     assert encoder.identity == dataclasses.replace(embedder.identity, precision="int8")
     for role in ("query", "document"):
@@ -81,6 +82,33 @@ def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path
     again = export_query_encoder(embedder, tmp_path / "again", TEXTS, tmp_path / "cache")
     assert again.exported
     assert not again.quantized
+
+
+def test_blocks_are_used_when_columns_fail(folder_of, tmp_path, monkeypatch):
+    def failing(*arguments: object) -> None:
+        raise RuntimeError("no such product")
+
+    monkeypatch.setattr(onnx_export, "quantize_weights", failing)
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
+    result = export_query_encoder(embedder, tmp_path, TEXTS)
+    assert result.exported
+    assert result.quantized
+    assert result.reason is None
+    assert b"MatMulNBits" in (tmp_path / "encoder.onnx").read_bytes()
+    cosines = (load_query_encoder(tmp_path).embed(TEXTS, "query") * embedder.embed(TEXTS, "query")).sum(axis=1)
+    assert cosines.min() >= 0.99
+
+
+def test_full_disk_says_nothing_about_the_model(folder_of, tmp_path, monkeypatch):
+    def failing(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
+    with monkeypatch.context() as patch:
+        patch.setattr(onnx_export, "quantize_weights", failing)
+        with pytest.raises(EmbeddingError, match=r"No space left on device\): make room"):
+            export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
+    assert export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache").quantized
 
 
 def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkeypatch):
