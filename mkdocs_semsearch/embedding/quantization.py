@@ -35,8 +35,8 @@ from mkdocs_semsearch.embedding.onnx_encoder import import_onnxruntime
 SMALLEST_SIDE = 64
 SMALLEST_TABLE = 1024
 CONTRIB_DOMAIN = "com.microsoft"
-# One column of 48 stays in float32 (for all-MiniLM-L6-v2 8 of 384, 32 of 1536), if the largest one is at least twice as
-# large as all others. Half as many columns cost .0001 of cosine.
+# One column of 48 stays in float32 (for all-MiniLM-L6-v2 8 of 384, 32 of 1536), if the largest of them is more than
+# twice as large as the largest of the rest. Half as many columns cost .0001 of cosine.
 COLUMNS_FOR_A_LARGE_ONE = 48
 LEAST_GAIN = 2
 LARGEST_WEIGHT = 127
@@ -163,6 +163,7 @@ def _largest_activations(
         file.write_bytes(model.SerializeToString())
         del model.graph.output[shown:]
         options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
         options.add_session_config_entry("session.disable_prepacking", "1")
         session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         largest: dict[str, NDArray[np.float32]] = {}
@@ -174,7 +175,7 @@ def _largest_activations(
 
 
 def _large_columns(sizes: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Returns the numbers of the largest columns, ascending; none if another one is more than half as large."""
+    """Returns the numbers of the columns that stay in float32, ascending; none if the rest is nearly as large."""
     order = np.argsort(-sizes, kind="stable")
     count = len(sizes) // COLUMNS_FOR_A_LARGE_ONE
     worthwhile = sizes[order[0]] > LEAST_GAIN * sizes[order[count]]
@@ -209,24 +210,13 @@ def _mixed_product(
     from onnx import helper, numpy_helper
 
     (given, weight, *bias), (output,) = node.input, node.output
+    key = given, large.tobytes()
     nodes: list[Any] = []
     tensors: dict[str, NDArray[Any]] = {}
-    key = given, large.tobytes()
-    known = key in quantized
-    name = quantized.setdefault(key, f"{given}_{len(quantized)}")
-    if not known:
-        rest = given
-        if large.size:
-            kept = np.ones(len(values), dtype=np.float32)
-            kept[large] = 0
-            tensors |= {f"{name}_kept": kept, f"{name}_columns": large}
-            rest = f"{name}_rest"
-            nodes += [
-                helper.make_node("Gather", [given, f"{name}_columns"], [f"{name}_large"], f"{name}_large", axis=-1),
-                helper.make_node("Mul", [given, f"{name}_kept"], [rest], rest),
-            ]
-        parts = [f"{name}_int8", f"{name}_scale", f"{name}_zero"]
-        nodes.append(helper.make_node("DynamicQuantizeLinear", [rest], parts, f"{name}_int8"))
+    if key not in quantized:
+        quantized[key] = f"{given}_{len(quantized)}"
+        nodes, tensors = _input_in_8_bits(given, quantized[key], large, len(values))
+    name = quantized[key]
     small = values.copy()
     small[large] = 0
     rounded, scales = _columns_in_8_bits(small)
@@ -244,6 +234,24 @@ def _mixed_product(
     return nodes, [numpy_helper.from_array(array, name) for name, array in tensors.items()]
 
 
+def _input_in_8_bits(
+    given: str, name: str, large: NDArray[np.int64], length: int
+) -> tuple[list[Any], dict[str, NDArray[Any]]]:
+    """Returns the nodes that divide the `length` columns of an input in large ones and 8 bits, and their arrays."""
+    from onnx import helper
+
+    parts = [f"{name}_int8", f"{name}_scale", f"{name}_zero"]
+    if not large.size:
+        return [helper.make_node("DynamicQuantizeLinear", [given], parts, f"{name}_int8")], {}
+    kept = np.ones(length, dtype=np.float32)
+    kept[large] = 0
+    return [
+        helper.make_node("Gather", [given, f"{name}_columns"], [f"{name}_large"], f"{name}_large", axis=-1),
+        helper.make_node("Mul", [given, f"{name}_kept"], [f"{name}_rest"], f"{name}_rest"),
+        helper.make_node("DynamicQuantizeLinear", [f"{name}_rest"], parts, f"{name}_int8"),
+    ], {f"{name}_kept": kept, f"{name}_columns": large}
+
+
 def _columns_in_8_bits(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Returns the weight `[inner, outer]` in 8 bits and the scale of each column.
 
@@ -254,8 +262,7 @@ def _columns_in_8_bits(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], N
     padded = np.concatenate([weight, np.zeros((len(weight) % 2, weight.shape[1]), np.float32)])
     pairs = padded.reshape(-1, 2, weight.shape[1])
     sums = np.maximum(pairs.clip(min=0).sum(axis=1), -pairs.clip(max=0).sum(axis=1))
-    scales = (sums.max(axis=0) / LARGEST_WEIGHT).astype(np.float32)
-    scales[scales < np.finfo(np.float32).tiny] = 1
+    scales = _scales(sums.max(axis=0))
     return np.rint(weight / scales).astype(np.int8), scales
 
 
@@ -281,10 +288,16 @@ def _blocks(rows: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.fl
     padded = np.zeros((count, blocks * BLOCK), dtype=np.float32)
     padded[:, :length] = rows
     cut = padded.reshape(count, blocks, BLOCK)
-    scales = np.abs(cut).max(axis=2) / 127.0
-    scales[scales == 0] = 1.0
+    scales = _scales(np.abs(cut).max(axis=2))
     packed = np.rint(cut / scales[:, :, None]) + 128.0
-    return packed.astype(np.uint8), scales.astype(np.float32)
+    return packed.astype(np.uint8), scales
+
+
+def _scales(largest: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns the scales with which these largest values become 127; 1 for zeros and denormal numbers."""
+    scales = largest / np.float32(LARGEST_WEIGHT)
+    scales[scales < np.finfo(np.float32).tiny] = 1
+    return scales
 
 
 def _look_up(node: Any, values: NDArray[np.float32]) -> Nodes:
@@ -292,8 +305,7 @@ def _look_up(node: Any, values: NDArray[np.float32]) -> Nodes:
     from onnx import TensorProto, helper, numpy_helper
 
     (table, wanted), (output,) = node.input, node.output
-    scales = np.abs(values).max(axis=1, keepdims=True) / 127.0
-    scales[scales == 0] = 1.0
+    scales = _scales(np.abs(values).max(axis=1, keepdims=True))
     rows = np.rint(values / scales).astype(np.int8)
     names = {part: f"{output}_{part}" for part in ("int8", "float", "scales")}
     steps = [
@@ -306,5 +318,5 @@ def _look_up(node: Any, values: NDArray[np.float32]) -> Nodes:
     ]
     return steps, [
         numpy_helper.from_array(rows, f"{table}_rows"),
-        numpy_helper.from_array(scales.astype(np.float32), f"{table}_row_scales"),
+        numpy_helper.from_array(scales, f"{table}_row_scales"),
     ]

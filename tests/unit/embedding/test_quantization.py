@@ -1,4 +1,4 @@
-"""Weights in 8 bits: exact where it counts, and the same on every processor."""
+"""Weights in 8 bits: large columns stay exact, and products overflow on no processor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL = {"ids": np.arange(LENGTH).reshape(-1, TOKENS)}
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
-    """A table whose rows are multiplied with two weights, of which the second one is used twice; one has a bias."""
+    """Rows of a table, multiplied with two weights: one with a bias, the other one used twice."""
     from onnx import TensorProto, helper, numpy_helper
 
     generator = np.random.default_rng(5)
