@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +97,17 @@ class _Store(Options):
     replicas = types.integer(1, 1)
     keep = types.integer(0, 1)
 
+    _written: Sequence[str] = ()
+
+    def load_dict(self, patch: dict[str, Any]) -> None:
+        self._written = list(patch)  # MkDocs has it too, but warns whoever reads it
+        super().load_dict(patch)
+
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
-        written = [key for config in self.user_configs for key in config]
-        if not errors and written and "kind" not in written:  # `kind: embedded` may come from a variable
-            return [
-                (written[0], ValidationError("It needs `kind: qdrant` (or `kind: embedded`, which does not use it)."))
-            ], warnings
+        if not errors and self._written and "kind" not in self._written:  # `kind: embedded` may come from a variable
+            text = "It needs `kind: qdrant` (or `kind: embedded`, which does not use it)."
+            return [(self._written[0], ValidationError(text))], warnings
         if errors or self.kind != "qdrant":
             return errors, warnings
         missing = [name for name in ("url", "collection") if not self.get(name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,14 @@ def test_defaults():
     assert (defaults.max_tokens, defaults.overlap_tokens, defaults.graph) == (220, 20, "auto")
     assert (defaults.publish_index, defaults.api_url, defaults.exclude) == (False, None, ())
     assert (defaults.widget.shortcut, defaults.widget.fallback, defaults.store.kind) == (True, True, "embedded")
+
+
+def test_reading_the_options_warns_about_nothing():
+    """`mkdocs build` shows warnings about deprecated functions of MkDocs, with a traceback."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load({})
+        load({"store": {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"}})
 
 
 def test_settings_are_frozen():
