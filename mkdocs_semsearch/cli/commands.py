@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS
 from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
+from mkdocs_semsearch.wording import counted
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
@@ -301,8 +302,8 @@ def _map(given: argparse.Namespace) -> int:
     with open_searcher(place) as searcher:
         drawn = make_site_map(folder_of(place), searcher, facet=given.facet, searches=searches)
     replaced = write_site_map(given.output, site_map_html(drawn))
-    groups = f", {len(drawn.questions)} groups of questions" if given.insights else ""
-    print(f"{'Replaced' if replaced else 'Wrote'} {given.output}: {len(drawn.sections)} sections{groups}.")
+    groups = f", {counted(len(drawn.questions), 'group')} of questions" if given.insights else ""
+    print(f"{'Replaced' if replaced else 'Wrote'} {given.output}: {counted(len(drawn.sections), 'section')}{groups}.")
     return 0
 
 
@@ -358,11 +359,6 @@ def _eval(given: argparse.Namespace) -> int:
     if given.min_mrr is not None and found.mrr < given.min_mrr:
         raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
     return 0
-
-
-def counted(count: int, noun: str) -> str:
-    """Returns a number with its noun, in the plural unless it is 1."""
-    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def say(line: str) -> None:

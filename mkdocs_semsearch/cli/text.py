@@ -11,7 +11,6 @@ from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
-from mkdocs_semsearch.cli.commands import counted
 from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
 from mkdocs_semsearch.searching.filter_hints import facet_hints, filter_hints
 from mkdocs_semsearch.searching.filters import filter_expression
@@ -19,6 +18,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import SectionInfo
 from mkdocs_semsearch.searching.response import Result, SearchResponse, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.wording import counted, file_size
 
 
 def print_as(form: str, value: Any, text: str) -> None:
@@ -58,7 +58,7 @@ def results_text(response: SearchResponse, *, first: int = 1) -> str:
     shown, total = len(response.results), response.total_results
     note = " (text-only mode: the embedder does not answer)" if response.degraded else ""
     shown -= sum(result.weak for result in response.results)
-    lines.append(f"{shown} of {total} results in {response.took_ms:.0f} ms{_weaker(response)}{note}")
+    lines.append(f"{shown} of {counted(total, 'result')} in {response.took_ms:.0f} ms{_weaker(response)}{note}")
     return "\n\n".join(lines)
 
 
@@ -197,13 +197,13 @@ def inspection_text(found: dict[str, Any]) -> str:
     rows = [
         ("build", f"{found['build_id']} of {found['created']} by {found['generator']}, format {found['format']}"),
         ("site", " ".join(filter(None, (found["site"]["name"], found["site"]["url"], found["site"]["language"])))),
-        ("content", f"{found['pages']} pages, {found['sections']} sections, {found['chunks']} chunks"),
+        ("content", ", ".join(counted(found[f"{noun}s"], noun) for noun in ("page", "section", "chunk"))),
         ("embedder", "{model}, {dimension} dimensions, pages in {precision}".format(**found["embedder"])),
         ("encoder", exported + (f" ({encoder['reason']})" if encoder["reason"] else "")),
         ("graph", f"{found['graph'].get('method')}, {found['graph'].get('neighbors')} neighbors"),
         ("store", " ".join(filter(None, (found["store"]["kind"], found["store"]["collection"])))),
         ("facets", ", ".join(f"{facet['name']} ({facet['type']})" for facet in found["facets"]) or "none"),
-        ("size", f"{found['size_bytes'] / 1e6:.1f} MB in {len(found['files'])} files"),
+        ("size", f"{file_size(found['size_bytes'])} in {counted(len(found['files']), 'file')}"),
         ("parts", ", ".join(_part(name, size, found["chunks"]) for name, size in found["parts"].items())),
     ]
     if found["verified"]:
@@ -214,7 +214,7 @@ def inspection_text(found: dict[str, Any]) -> str:
 def _part(name: str, size: int, chunks: int) -> str:
     """Returns the size of a part as text, with its bytes per chunk unless it is the encoder."""
     each = "" if name == ENCODER or not chunks else f" ({size / chunks:.0f} bytes per chunk)"
-    return f"{name} {size / 1e6:.2f} MB{each}"
+    return f"{name} {file_size(size)}{each}"
 
 
 def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool) -> str:

@@ -28,6 +28,7 @@ from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
 from mkdocs_semsearch.indexing.lexical_texts import texts_code
 from mkdocs_semsearch.indexing.writers import StoreWriter
 from mkdocs_semsearch.lexical.extra_words import home_pins
+from mkdocs_semsearch.wording import counted, file_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ class BuildReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.pages} pages, {self.chunks} chunks ({self.embedded} embedded, {self.reused} reused) "
-            f"in {self.seconds:.1f} s, {self.size_bytes / 1e6:.1f} MB, build {self.build_id}"
+            f"{counted(self.pages, 'page')}, {counted(self.chunks, 'chunk')} "
+            f"({self.embedded} embedded, {self.reused} reused) "
+            f"in {self.seconds:.1f} s, {file_size(self.size_bytes)}, build {self.build_id}"
             + ("" if self.changed else " (unchanged)")
         )
 

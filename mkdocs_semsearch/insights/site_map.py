@@ -24,6 +24,7 @@ from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.wording import counted
 
 FEWEST_SECTIONS = 10
 PERPLEXITY = 30.0
@@ -146,7 +147,7 @@ def make_site_map(
     index = open_index(index_dir)
     sections, vectors = _sections(index)
     if len(sections) < FEWEST_SECTIONS:
-        raise SemsearchError(f"This index has {len(sections)} sections: a map needs {FEWEST_SECTIONS}.")
+        raise SemsearchError(f"This index has {counted(len(sections), 'section')}: a map needs {FEWEST_SECTIONS}.")
     label, values = _values(index, sections, facet)
     legend = _legend(values)
     places = {value: place for place, (value, _) in enumerate(legend)}

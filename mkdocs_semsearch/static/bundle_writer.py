@@ -42,6 +42,7 @@ from mkdocs_semsearch.static.meaning import Planes, fit_reduction, write_meaning
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, Postings, index_words, suffix_rules
 from mkdocs_semsearch.static.site_writer import NameHashes, Record, language_tags, write_site
 from mkdocs_semsearch.static.word_shards import write_positions, write_terms, write_words
+from mkdocs_semsearch.wording import counted, file_size
 
 if TYPE_CHECKING:
     import tantivy
@@ -74,7 +75,7 @@ class BundleReport:
         state = "" if self.changed else " (unchanged)"
         if not self.semantic:
             state += ", text-only: the shipped token table is for another model; tune: true makes one for this model"
-        return f"static search in {self.files} files, {self.size_bytes / 1e6:.1f} MB{state}"
+        return f"static search in {counted(self.files, 'file')}, {file_size(self.size_bytes)}{state}"
 
 
 def write_bundle(

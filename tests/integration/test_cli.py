@@ -321,7 +321,7 @@ def test_inspection(run, index_dir):
     assert "tags (list), status (string), year (integer), date (date)" in said
     assert "verified" in said
     assert "verified" not in run("inspect", index_dir).stdout
-    assert "vectors 0.00 MB (160 bytes per chunk)" in said
+    assert "vectors 1 kB (160 bytes per chunk)" in said
     found = json.loads(run("inspect", index_dir, "--format", "json").stdout)
     manifest = open_index(index_dir).manifest
     assert found["build_id"] == manifest.build_id

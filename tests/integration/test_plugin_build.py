@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -101,6 +102,11 @@ def test_the_report_is_one_line(site):
     assert len(lines) == 1
     assert lines[0].startswith("INFO")
     assert "3 pages" in lines[0]
+
+
+def test_a_site_of_one_page_is_reported_in_the_singular(tmp_path):
+    output = DocsSite(tmp_path).write({"index.md": "# Welcome\n\nStart *here*.\n"}).build()
+    assert re.search(r"Indexed 1 page, 1 chunk \(1 embedded, 0 reused\) in \S+ s, \d+ kB, build", output)
 
 
 def test_order_is_that_of_the_navigation_then_the_rest(site):

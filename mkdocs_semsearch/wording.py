@@ -1,0 +1,13 @@
+"""Formats numbers for people: a count with its noun, and the size of files."""
+
+from __future__ import annotations
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns a number with its noun, in the plural unless it is 1."""
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
+def file_size(size_bytes: int) -> str:
+    """Returns a size in MB, such as `1.3 MB`, or below 1 MB in kB, such as `27 kB`."""
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 999_500 else f"{size_bytes / 1e3:.0f} kB"
