@@ -140,6 +140,8 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)
     except Exception as error:  # the exporter raises all kinds of exceptions for a model that it cannot trace
+        if isinstance(error, OSError) and error.errno:  # transformers raises one without a number for an odd model
+            raise _not_written(folder, error) from error
         return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {first_line(error)})")
     doubt = None
     for method in ("columns", "blocks", "float32"):
@@ -152,8 +154,8 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             else:
                 full.replace(small)
             similarity = _compare(embedder, _describe(embedder, folder, quantized=quantized), texts)
-        except OSError as error:  # says nothing about the model: the next build tries again
-            raise EmbeddingError(f"The encoder cannot be exported to {folder} ({reason(error)}): make room.") from error
+        except OSError as error:
+            raise _not_written(folder, error) from error
         except Exception as error:  # ONNX Runtime's own classes derive directly from Exception
             doubt = first_line(error)
             continue
@@ -165,6 +167,11 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             f"{LOWEST_SIMILARITY} is required"
         )
     return _failed(folder, doubt)
+
+
+def _not_written(folder: Path, error: OSError) -> EmbeddingError:
+    """Returns the error for a full disk: it says nothing about the model, so the next build tries again."""
+    return EmbeddingError(f"The encoder cannot be exported to {folder} ({reason(error)}): make room.")
 
 
 def _failed(folder: Path, reason: str | None) -> EncoderExport:

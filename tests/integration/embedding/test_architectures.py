@@ -88,7 +88,7 @@ def test_blocks_are_used_when_columns_fail(folder_of, tmp_path, monkeypatch):
     def failing(*arguments: object) -> None:
         raise RuntimeError("no such product")
 
-    monkeypatch.setattr(onnx_export, "quantize_weights", failing)
+    monkeypatch.setattr(onnx_export, step, failing)
     embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
     result = export_query_encoder(embedder, tmp_path, TEXTS)
     assert result.exported
@@ -99,7 +99,8 @@ def test_blocks_are_used_when_columns_fail(folder_of, tmp_path, monkeypatch):
     assert cosines.min() >= 0.99
 
 
-def test_full_disk_says_nothing_about_the_model(folder_of, tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["trace_encoder", "quantize_weights"])
+def test_full_disk_says_nothing_about_the_model(folder_of, tmp_path, monkeypatch, step):
     def failing(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
