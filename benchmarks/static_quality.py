@@ -25,17 +25,17 @@ from mkdocs_semsearch.searching.evaluation import EvaluationQuery, evaluate, rea
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.static.bundle_writer import write_bundle
-from mkdocs_semsearch.static.meaning import Planes
+from mkdocs_semsearch.static.meaning import Precision
 from mkdocs_semsearch.static.search import open_static_searcher
 from mkdocs_semsearch.static.tuning import tuned_table
 
-PRECISIONS: Mapping[str, Planes | None] = {
+PRECISIONS: Mapping[str, Precision | None] = {
     "by size of the site": None,
-    "384 × 8 bit": ((384, 8),),
-    "192 × 8 bit": ((192, 8),),
-    "192 × 4 bit": ((192, 4),),
-    "128 × 4 bit": ((128, 4),),
-    "96 × 4 bit": ((96, 4),),
+    "384 × 8 bit": (384, 8),
+    "192 × 8 bit": (192, 8),
+    "192 × 4 bit": (192, 4),
+    "128 × 4 bit": (128, 4),
+    "96 × 4 bit": (96, 4),
 }
 
 
@@ -62,9 +62,9 @@ def main() -> None:
     precisions = dict(list(PRECISIONS.items())[:1]) if given.quick else PRECISIONS
     with tempfile.TemporaryDirectory() as made:
         place = Path(made)
-        for precision, planes in precisions.items():
-            modes: tuple[Mode, ...] = ("semantic", "hybrid") if planes else ("lexical", "semantic", "hybrid")
-            measure(f"static, {precision}", writer(sites, place, lambda _: shipped_table(), planes), *modes)
+        for label, precision in precisions.items():
+            modes: tuple[Mode, ...] = ("semantic", "hybrid") if precision else ("lexical", "semantic", "hybrid")
+            measure(f"static, {label}", writer(sites, place, lambda _: shipped_table(), precision), *modes)
         if given.tune:
             tables = {name: tuned(folder, place / "cache" / name) for name, folder in sites.items()}
             measure("static, tuned", writer(sites, place, tables.__getitem__, None), "semantic", "hybrid")
@@ -86,11 +86,11 @@ def figure(engines: Mapping[str, Searcher], queries: tuple[EvaluationQuery, ...]
 
 
 def writer(
-    sites: Mapping[str, Path], place: Path, table_of: Callable[[str], TokenTable], planes: Planes | None
+    sites: Mapping[str, Path], place: Path, table_of: Callable[[str], TokenTable], precision: Precision | None
 ) -> Callable[[str], Searcher]:
     def opened(name: str) -> Searcher:
         started = time.perf_counter()
-        report = write_bundle(sites[name], place / name, table_of(name), planes=planes)
+        report = write_bundle(sites[name], place / name, table_of(name), precision=precision)
         print(f"  {name}: {report}, written in {time.perf_counter() - started:.1f} s", flush=True)
         return open_static_searcher(place / name)
 

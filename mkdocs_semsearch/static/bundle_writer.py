@@ -38,7 +38,7 @@ from mkdocs_semsearch.static.bundle import WrittenShards
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, Shards, hash_of, read_parts, write_parts
 from mkdocs_semsearch.static.format import BUNDLE_PREFIX, FORMAT, HASHES, POINTER, terms_of
-from mkdocs_semsearch.static.meaning import Planes, fit_reduction, write_meaning
+from mkdocs_semsearch.static.meaning import Precision, fit_reduction, write_meaning
 from mkdocs_semsearch.static.postings import CLAUSE_UNIT, WEIGHT_UNIT, Postings, index_words, suffix_rules
 from mkdocs_semsearch.static.site_writer import NameHashes, Record, language_tags, write_site
 from mkdocs_semsearch.static.word_shards import write_positions, write_terms, write_words
@@ -83,7 +83,7 @@ def write_bundle(
     target: Path,
     table: TokenTable | None,
     *,
-    planes: Planes | None = None,
+    precision: Precision | None = None,
     memory: Path | None = None,
 ) -> BundleReport:
     """Writes the bundle of an index.
@@ -93,7 +93,7 @@ def write_bundle(
         target: folder of the site, created if necessary; other files in it are not changed. The bundle folder is
             written before the pointer, so a reader sees either the previous bundle or this one.
         table: token table of the index's model; None for a text-only bundle.
-        planes: bits of the vectors' components; None to choose them by the size of the site.
+        precision: that of the vectors; None to choose it by the size of the site.
         memory: file with parts of the last bundle, which is read and then replaced. The bundle is the same without it.
 
     Raises:
@@ -105,7 +105,7 @@ def write_bundle(
         staging.mkdir(parents=True)
         made_with = _made_with(index.manifest)
         earlier = NO_PARTS if memory is None else read_parts(memory, made_with)
-        pointer, parts = _write_contents(index, staging, table, planes, earlier)
+        pointer, parts = _write_contents(index, staging, table, precision, earlier)
         with ThreadPoolExecutor(1) as pool:
             saving = None if memory is None else pool.submit(write_parts, memory, made_with, parts)
             report = _publish(staging, target, pointer)
@@ -170,10 +170,10 @@ def _point_to(target: Path, pointer: dict[str, Any], files: dict[str, Any], *, c
     return BundleReport(name, len(files) + 1, size, changed, semantic=pointer["semantic"] is not None)
 
 
-def planes_for(chunks: int) -> Planes:
+def precision_for(chunks: int) -> Precision:
     """Chooses the number of dimensions, 4 bits each: more for a small site, because all vectors are loaded."""
     affordable = 2 * _VECTOR_BYTES // max(1, chunks) // 16 * 16
-    return ((max(_LEAST_DIMENSIONS, min(_MOST_DIMENSIONS, affordable)), 4),)
+    return max(_LEAST_DIMENSIONS, min(_MOST_DIMENSIONS, affordable)), 4
 
 
 def _made_with(manifest: Manifest) -> bytes:
@@ -195,7 +195,7 @@ _OTHER_CODE = (artifact_fields.__file__, token_table.__file__)
 
 
 def _write_contents(
-    index: OpenIndex, folder: Path, table: TokenTable | None, planes: Planes | None, earlier: Parts
+    index: OpenIndex, folder: Path, table: TokenTable | None, precision: Precision | None, earlier: Parts
 ) -> tuple[dict[str, Any], Parts]:
     """Writes the files of a bundle; returns its pointer and its parts."""
     manifest, build_dir = index.manifest, index.build_dir
@@ -206,7 +206,7 @@ def _write_contents(
     with ThreadPoolExecutor(1) as pool, threadpool_limits(1, "blas"):
         if table is not None and manifest.chunks:
             vectors: NDArray[np.float32] = np.load(build_dir / VECTORS, allow_pickle=False).astype(np.float32)
-            reduction = pool.submit(fit_reduction, vectors, planes or planes_for(len(vectors)))
+            reduction = pool.submit(fit_reduction, vectors, precision or precision_for(len(vectors)))
         pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
         spans = _spans(pages)
         digests = chunks.digests(spans)

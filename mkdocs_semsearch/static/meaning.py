@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ class StaticEncoder:
 
     def _read_table(self, name: str) -> dict[str, tuple[NDArray[np.int16], int]]:
         blocks = self._bundle.read(name)
-        levels = unpack_codes(blocks.array("codes"), planes_of(self._semantic["token_planes"]))
+        levels = unpack_codes(blocks.array("codes"), *self._semantic["token_planes"][0])
         return dict(zip(blocks.texts("keys"), zip(levels, blocks.array("scale").tolist(), strict=True), strict=True))
 
 
@@ -142,7 +142,7 @@ class StaticVectors:
     @functools.cached_property
     def _codes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         blocks = self._bundle.read(VECTORS)
-        levels = unpack_codes(blocks.array("codes"), planes_of(self._semantic["planes"]))
+        levels = unpack_codes(blocks.array("codes"), *self._semantic["planes"][0])
         return levels.astype(np.float64), blocks.array("offsets")
 
 
@@ -199,12 +199,13 @@ def write_meaning(
     unit = float(reduction.steps.max()) / QUESTION_LEVELS
     weights = reduction.steps / unit
     offsets = reduction.basis.astype(np.float64) @ reduction.mean / reduction.steps
-    packed = pack_codes(reduction.codes(vectors), reduction.planes)
+    packed = pack_codes(reduction.codes(vectors), reduction.bits)
     blocks: dict[str, Value] = {"codes": packed.reshape(-1), "weights": weights, "offsets": offsets}
     (folder / VECTORS).write_bytes(pack_blocks(blocks, CODES))
     tokens = _write_tokens(folder, table, reduction, words)
     semantic = {
-        "planes": [list(plane) for plane in reduction.planes],
+        # Lists of groups of components with their bits; there is one group.
+        "planes": [[len(weights), reduction.bits]],
         "token_planes": [[len(weights), TOKEN_BITS]],
         "unit": unit,
         "weight": MEANING_WEIGHT,
@@ -217,7 +218,7 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: 
     tokens = table.vocabulary.tokens
     number = {token: i for i, token in enumerate(tokens)}
 
-    packed = pack_codes(codes, ((codes.shape[1], TOKEN_BITS),))
+    packed = pack_codes(codes, TOKEN_BITS)
 
     def blocks(keys: Iterable[str]) -> Mapping[str, Value]:
         kept = list(keys)
@@ -246,8 +247,8 @@ def _frequent(words: Mapping[str, int], number: Mapping[str, int]) -> list[str]:
     return sorted(known, key=lambda word: (-words[word], number[word]))[:CORE_TOKENS]
 
 
-Planes = tuple[tuple[int, int], ...]
-"""Groups of dimensions, each with its bits per dimension: 8, 4, 2 or 1."""
+Precision = tuple[int, int]
+"""Number of components, and the bits of each: 8, 4, 2 or 1."""
 
 # Distance between two levels of the optimal uniform quantizer for a normal distribution, in standard deviations; from
 # the paper of Max.
@@ -262,87 +263,61 @@ class Reduction:
         mean: float32 `[d]`.
         basis: float32 `[k, d]`, orthonormal rows.
         steps: float64 `[k]`; distance between two levels.
-        planes: bits of the k components.
+        bits: bits of each component.
     """
 
     mean: NDArray[np.float32]
     basis: NDArray[np.float32]
     steps: NDArray[np.float64]
-    planes: Planes
+    bits: int
 
     def codes(self, vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
         """Returns the codes of vectors: uint8 `[n, k]`, 0 to 2^bits - 1."""
-        values = (vectors - self.mean) @ self.basis.T / self.steps
-        return _rounded(values, _bits(self.planes))
+        return _rounded((vectors - self.mean) @ self.basis.T / self.steps, self.bits)
 
 
-def fit_reduction(vectors: NDArray[np.float32], planes: Planes) -> Reduction:
+def fit_reduction(vectors: NDArray[np.float32], precision: Precision) -> Reduction:
     """Computes the principal components of vectors and the distances between their levels.
 
     Args:
         vectors: float32 `[n, d]`.
-        planes: bits of the components, strongest first; components beyond `d` are ignored.
+        precision: number of the strongest components, at most `d` of which exist, and their bits.
     """
-    planes = _fitting(planes, vectors.shape[1])
+    count, bits = precision
     mean = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)
     centred = vectors - mean
     covariance = (centred.T @ centred).astype(np.float64) / max(1, len(vectors))
     strengths, components = np.linalg.eigh(covariance)
-    bits = _bits(planes)
-    basis = components.T[::-1][: len(bits)]
+    basis = components.T[::-1][:count]
     # Solvers may return either sign of a component. Make the largest entry positive, so that builds are reproducible.
     basis = basis * np.sign(np.take_along_axis(basis, np.abs(basis).argmax(axis=1)[:, None], axis=1))
-    deviations = np.sqrt(np.maximum(strengths[::-1][: len(bits)], 1e-10))
-    steps = deviations * np.array([_SPACING[int(b)] / 2 for b in bits])
-    return Reduction(mean.astype(np.float32), basis.astype(np.float32), steps, planes)
+    deviations = np.sqrt(np.maximum(strengths[::-1][:count], 1e-10))
+    return Reduction(mean.astype(np.float32), basis.astype(np.float32), deviations * (_SPACING[bits] / 2), bits)
 
 
-def pack_codes(codes: NDArray[np.uint8], planes: Planes) -> NDArray[np.uint8]:
-    """Packs codes row by row and plane by plane, lowest bits of a byte first; every plane occupies whole bytes."""
-    parts, start = [], 0
-    for dimensions, bits in planes:
-        plane = codes[:, start : start + dimensions]
-        start += dimensions
-        each = 8 // bits
-        padded = np.pad(plane, ((0, 0), (0, -dimensions % each)))
-        packed = padded[:, ::each].copy()
-        for place in range(1, each):
-            packed |= padded[:, place::each] << np.uint8(bits * place)
-        parts.append(packed)
-    return np.ascontiguousarray(np.concatenate(parts, axis=1), np.uint8)
+def pack_codes(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+    """Packs codes row by row, the first one into the lowest bits of a byte; every row occupies whole bytes."""
+    each = 8 // bits
+    padded = np.pad(codes, ((0, 0), (0, -codes.shape[1] % each)))
+    packed = padded[:, ::each].copy()
+    for place in range(1, each):
+        packed |= padded[:, place::each] << np.uint8(bits * place)
+    return packed
 
 
-def unpack_codes(packed: NDArray[np.uint8], planes: Planes) -> NDArray[np.int16]:
-    """Returns the levels of packed codes: odd integers from 1 - 2^bits to 2^bits - 1, int16 `[n, k]`."""
-    widths = [-(-dimensions * bits // 8) for dimensions, bits in planes]
-    rows = packed.reshape(-1, sum(widths))
-    parts, start = [], 0
-    for (dimensions, bits), width in zip(planes, widths, strict=True):
-        shifts = np.arange(8 // bits, dtype=np.uint8) * np.uint8(bits)
-        codes = (rows[:, start : start + width, None] >> shifts) & np.uint8(2**bits - 1)
-        flat = codes.reshape(len(rows), codes.shape[1] * codes.shape[2])  # -1 is ambiguous without rows
-        parts.append(flat[:, :dimensions].astype(np.int16) * 2 - (2**bits - 1))
-        start += width
-    return np.concatenate(parts, axis=1)
+def unpack_codes(packed: NDArray[np.uint8], dimensions: int, bits: int) -> NDArray[np.int16]:
+    """Returns the levels of packed codes: odd integers from 1 - 2^bits to 2^bits - 1, int16 `[n, dimensions]`."""
+    rows = packed.reshape(-1, -(-dimensions * bits // 8))
+    shifts = np.arange(8 // bits, dtype=np.uint8) * np.uint8(bits)
+    codes = (rows[:, :, None] >> shifts) & np.uint8(2**bits - 1)
+    flat = codes.reshape(len(rows), rows.shape[1] * len(shifts))  # -1 is ambiguous without rows
+    levels: NDArray[np.int16] = flat[:, :dimensions].astype(np.int16) * 2 - (2**bits - 1)
+    return levels
 
 
-def _rounded(values: NDArray[np.float64], bits: NDArray[np.int64]) -> NDArray[np.uint8]:
-    top = 2.0**bits - 1
+def _rounded(values: NDArray[Any], bits: int) -> NDArray[np.uint8]:
+    top = np.float64(2**bits - 1)
     return np.clip(np.rint((values + top) / 2), 0, top).astype(np.uint8)
-
-
-def _bits(planes: Planes) -> NDArray[np.int64]:
-    return np.concatenate([np.full(dimensions, bits, np.int64) for dimensions, bits in planes])
-
-
-def _fitting(planes: Planes, dimension: int) -> Planes:
-    kept: list[tuple[int, int]] = []
-    left = dimension
-    for dimensions, bits in planes:
-        if left > 0:
-            kept.append((min(dimensions, left), bits))
-        left -= dimensions
-    return tuple(kept)
 
 
 def row_scaled(vectors: NDArray[np.float32], bits: int) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
@@ -357,9 +332,4 @@ def row_scaled(vectors: NDArray[np.float32], bits: int) -> tuple[NDArray[np.uint
     unit = max(float(steps.max(initial=0)) / 65535, 1e-12)
     scales = np.maximum(1, np.rint(steps / unit))
     values = vectors / (scales * unit)[:, None]
-    return scales.astype(np.uint16), _rounded(values, np.full(vectors.shape[1], bits, np.int64))
-
-
-def planes_of(kinds: Sequence[Sequence[int]]) -> Planes:
-    """Reads planes from JSON."""
-    return tuple((int(dimensions), int(bits)) for dimensions, bits in kinds)
+    return scales.astype(np.uint16), _rounded(values, bits)

@@ -17,7 +17,7 @@ from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
-from mkdocs_semsearch.static.bundle_writer import copy_bundle, planes_for, write_bundle
+from mkdocs_semsearch.static.bundle_writer import copy_bundle, precision_for, write_bundle
 from mkdocs_semsearch.static.postings import LEAST_LEVELS
 from mkdocs_semsearch.static.search import open_static_searcher
 from tests.made_index import built, declared, made_page
@@ -174,7 +174,7 @@ def test_other_files_stay_and_earlier_bundles_go(folder, tmp_path):
 
 @pytest.mark.parametrize(("chunks", "dimensions"), [(0, 128), (3078, 128), (3400, 112), (4052, 96), (20_000, 96)])
 def test_vectors_of_a_large_site_have_fewer_dimensions(chunks, dimensions):
-    assert planes_for(chunks) == ((dimensions, 4),)
+    assert precision_for(chunks) == (dimensions, 4)
 
 
 def test_a_small_site_gets_few_files(folder):

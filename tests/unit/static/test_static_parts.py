@@ -57,7 +57,7 @@ def test_words_of_a_question(text, words):
 
 
 def test_no_codes_are_unpacked_to_no_levels():
-    assert unpack_codes(np.zeros(0, np.uint8), ((8, 4), (3, 1))).shape == (0, 11)
+    assert unpack_codes(np.zeros(0, np.uint8), 11, 4).shape == (0, 11)
 
 
 def test_pieces_are_the_longest_first_and_unknown_characters_are_passed_over():
@@ -145,13 +145,13 @@ def test_common_words_have_no_posting_list_in_a_language_without_stop_words():
     assert postings.frequency["the"] == 30
 
 
-@pytest.mark.parametrize(("planes", "least"), [(((192, 4),), 0.95), (((64, 4),), 0.6), (((192, 8),), 0.97)])
-def test_codes_preserve_the_similarity_of_vectors(planes, least):
+@pytest.mark.parametrize(("precision", "least"), [((192, 4), 0.95), ((64, 4), 0.6), ((192, 8), 0.97)])
+def test_codes_preserve_the_similarity_of_vectors(precision, least):
     rng = np.random.default_rng(0)
     vectors = (rng.normal(size=(500, 40)) @ rng.normal(size=(40, 384)) + rng.normal(size=(500, 384)) * 0.5).astype("f4")
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    reduction = fit_reduction(vectors, planes)
-    top = 2 ** planes[0][1] - 1
+    reduction = fit_reduction(vectors, precision)
+    top = 2 ** precision[1] - 1
     levels = 2.0 * reduction.codes(vectors) - top
     again = levels * reduction.steps @ reduction.basis + reduction.mean
     likeness = (again * vectors).sum(1) / np.linalg.norm(again, axis=1)
@@ -161,7 +161,7 @@ def test_codes_preserve_the_similarity_of_vectors(planes, least):
 def test_rows_are_scaled_by_themselves():
     rows = np.array([[1.0, -0.5, 0.25], [100.0, 50.0, -100.0], [0.0, 0.0, 0.0]], np.float32)
     scales, codes = row_scaled(rows, 8)
-    levels = unpack_codes(codes.reshape(-1), ((3, 8),))
+    levels = unpack_codes(codes.reshape(-1), 3, 8)
     again = levels * scales[:, None].astype(float)
     assert np.allclose(again[1] / again[1].max(), rows[1] / rows[1].max(), atol=0.01)
     assert np.corrcoef(again[0], rows[0])[0, 1] > 0.99

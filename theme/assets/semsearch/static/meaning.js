@@ -111,23 +111,16 @@ function wordsOf(text) {
   return words.filter((word) => [...word].length <= LONGEST_WORD).slice(0, MAX_WORDS);
 }
 
-/** Unpacks codes into levels, odd whole numbers around 0. Planes are [dimensions, bits], in whole bytes for each row. */
-function unpack(codes, planes) {
-  const widths = planes.map(([dimensions, bits]) => Math.ceil((dimensions * bits) / 8));
-  const bytes = widths.reduce((sum, width) => sum + width, 0);
-  const width = planes.reduce((sum, [dimensions]) => sum + dimensions, 0);
-  const rows = codes.length / bytes;
-  const levels = new Int16Array(rows * width);
+/** Unpacks codes into levels, odd whole numbers around 0. Every row is in whole bytes. */
+function unpack(codes, [[dimensions, bits]]) {
+  const bytes = Math.ceil((dimensions * bits) / 8);
+  const top = (1 << bits) - 1;
+  const levels = new Int16Array((codes.length / bytes) * dimensions);
   let to = 0;
-  for (let row = 0; row < rows; row++) {
-    let from = row * bytes;
-    planes.forEach(([dimensions, bits], plane) => {
-      const top = (1 << bits) - 1;
-      for (let d = 0, bit = 0; d < dimensions; d++, bit += bits) {
-        levels[to++] = 2 * ((codes[from + (bit >> 3)] >> (bit & 7)) & top) - top;
-      }
-      from += widths[plane];
-    });
+  for (let from = 0; from < codes.length; from += bytes) {
+    for (let d = 0, bit = 0; d < dimensions; d++, bit += bits) {
+      levels[to++] = 2 * ((codes[from + (bit >> 3)] >> (bit & 7)) & top) - top;
+    }
   }
   return levels;
 }
