@@ -75,21 +75,6 @@ class WordStatistics:
     mean_length: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkWords:
-    """The words of a chunk.
-
-    Attributes:
-        dimensions: dimensions of its terms, ascending.
-        scores: one for each dimension, above 0.
-        exact_text: its terms in their order, joined by spaces.
-    """
-
-    dimensions: list[int]
-    scores: list[float]
-    exact_text: str
-
-
 class SparseWords:
     """Makes the sparse vectors of chunks from statistics of all chunks."""
 
@@ -121,15 +106,19 @@ class SparseWords:
         mean_length = {field: lengths[field] / max(1, number) for field in FIELDS}
         return cls(analysis, WordStatistics(number, chunks_with, mean_length))
 
-    def of(self, chunk: Chunk, added: Sequence[str], stemmer: str | None) -> ChunkWords:
-        """Scores the words of a chunk and those added to it, stemmed by the language of its page."""
+    def of(self, chunk: Chunk, added: Sequence[str], stemmer: str | None) -> tuple[models.SparseVector, str]:
+        """Returns the scores of a chunk's words and those added to it, and its `EXACT_TEXT`.
+
+        The words are stemmed by the language of the page.
+        """
         terms = _terms(chunk, added, self._analysis.of_page(stemmer))
         scores = {field: self._field_scores(field, words) for field, words in terms.items()}
         sums: dict[int, float] = {}
         for dimension, score in itertools.chain(self._words(scores, stemmer), self._names(scores), self._pairs(terms)):
             sums[dimension] = sums.get(dimension, 0.0) + score
         ordered = sorted(dimension for dimension, score in sums.items() if score > 0)
-        return ChunkWords(ordered, [sums[dimension] for dimension in ordered], " ".join(terms["exact"]))
+        vector = models.SparseVector(indices=ordered, values=[sums[dimension] for dimension in ordered])
+        return vector, " ".join(terms["exact"])
 
     def heading_stems(self, chunk: Chunk) -> list[str]:
         """Returns the stems of a chunk's heading, for all languages of the site, as a question is stemmed."""
@@ -199,20 +188,19 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     every = zip(records, rows.chunks_with_added_words(), _literal_names(rows), strict=True)
     for row, (record, (chunk, added), (titles, headings)) in enumerate(every):
         page = record["page"]
-        written = words.of(chunk, added, rows.stemmers[page])
+        sparse, exact_text = words.of(chunk, added, rows.stemmers[page])
         payload = {
             **page_fields.payload(page),
             **_payload(chunk_fields, record),
             KIND: CHUNK_POINT,
             CHUNK: {name: record[name] for name in CHUNK_COLUMNS},
-            EXACT_TEXT: written.exact_text,
+            EXACT_TEXT: exact_text,
             HEADING_STEMS: words.heading_stems(chunk),
         }
         if titles:
             payload[TITLE_NAME] = list(map(literal_name, titles))
         if headings:
             payload[HEADING_NAME] = list(map(literal_name, headings))
-        sparse = models.SparseVector(indices=written.dimensions, values=written.scores)
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)
     for number, record in enumerate(page_fields.rows):
         shown = {name: record[name] for name in PAGE_COLUMNS}
