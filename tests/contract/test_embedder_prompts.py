@@ -21,7 +21,7 @@ PROMPTS = {"query_prompt": "query: ", "document_prompt": "passage: "}
         "openai",
     ]
 )
-def pair(request, tmp_path):
+def pair(request, tmp_path, encoder_cache):
     """The same model with and without prompts."""
     if request.param == "openai":
         with EmbeddingServer() as server:
@@ -31,7 +31,7 @@ def pair(request, tmp_path):
     embedders = [open_embedder(runtime=runtime, **options) for options in (PROMPTS, {})]
     if request.param == "onnx":
         for number, embedder in enumerate(embedders):
-            assert export_query_encoder(embedder, tmp_path / str(number)).exported
+            assert export_query_encoder(embedder, tmp_path / str(number), cache_dir=encoder_cache).exported
         embedders = [load_query_encoder(tmp_path / str(number)) for number in range(2)]
     yield tuple(embedders)
 

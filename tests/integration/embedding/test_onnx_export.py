@@ -14,7 +14,6 @@ import pytest
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.onnx_encoder import ENCODER_FILES, load_query_encoder
 from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
-from mkdocs_semsearch.embedding.torch import open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
 from tests.word_hash import WordHashEmbedder
 
@@ -98,16 +97,6 @@ def test_threads_do_not_disturb_each_other(folder):
         answers = list(pool.map(lambda number: encoder.embed([QUESTIONS[number % 5]], "query")[0], range(80)))
     for number, vector in enumerate(answers):
         np.testing.assert_allclose(vector, alone[number % 5], atol=1e-6)
-
-
-@pytest.mark.model
-def test_the_query_prompt_is_part_of_the_encoder(folder, tmp_path):
-    prompted = open_sentence_transformer("all-MiniLM-L6-v2", query_prompt="query: ")
-    assert export_query_encoder(prompted, tmp_path).exported
-    with_prompt = load_query_encoder(tmp_path).embed(["rotate keys"], "query")
-    by_hand = load_query_encoder(folder).embed(["query: rotate keys"], "query")
-    np.testing.assert_allclose(with_prompt, by_hand, atol=1e-6)
-    assert load_query_encoder(tmp_path).identity.query_prompt == "query: "
 
 
 def test_other_embedders_are_not_exported(tmp_path):
