@@ -84,7 +84,12 @@ class Column:
     def _matching_rows(self, condition: Filter) -> NDArray[np.int32]:
         if isinstance(condition, Exists):
             return self.entry_rows
-        codes = self._matching_codes(condition)
+        if isinstance(condition, Equals | In):
+            found = (self.code_of.get(value) for value in wanted_values(condition, self.type))
+            codes = sorted({code for code in found if code is not None})
+        else:
+            selects = value_test(condition, self.type)
+            codes = [code for code, value in enumerate(self.values) if selects(value)]
         if len(codes) == 1:
             here: NDArray[np.bool_] = self.entry_codes == codes[0]
         else:
@@ -92,13 +97,6 @@ class Column:
             chosen[codes] = True
             here = chosen[self.entry_codes]
         return self.entry_rows[here]
-
-    def _matching_codes(self, condition: Filter) -> list[int]:
-        if isinstance(condition, Equals | In):
-            codes = (self.code_of.get(value) for value in wanted_values(condition, self.type))
-            return sorted({code for code in codes if code is not None})
-        selects = value_test(condition, self.type)
-        return [code for code, value in enumerate(self.values) if selects(value)]
 
 
 def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:

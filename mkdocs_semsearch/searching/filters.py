@@ -188,22 +188,15 @@ def filters_on_others(filters: Sequence[Filter], field: str) -> tuple[Filter, ..
     return tuple(condition for condition in filters if condition.field != field)
 
 
-def value_test(condition: Filter, kind: FacetType) -> Callable[[Value], bool]:
+def value_test(condition: Range | Prefix, kind: FacetType) -> Callable[[Value], bool]:
     """Returns a function that decides whether a filter selects a value of its field; `negate` is ignored.
 
     Raises:
         FilterError: a value of the filter has the wrong type for the field.
     """
-    match condition:
-        case Exists():
-            return lambda value: True
-        case Equals() | In():
-            wanted = frozenset(wanted_values(condition, kind))
-            return lambda value: value in wanted
-        case Prefix(value=beginning):
-            return lambda value: as_text(value).startswith(beginning)
-        case Range():
-            return _range_test(condition, kind)
+    if isinstance(condition, Range):
+        return _range_test(condition, kind)
+    return lambda value: as_text(value).startswith(condition.value)
 
 
 def wanted_values(condition: Equals | In, kind: FacetType) -> list[Value]:
