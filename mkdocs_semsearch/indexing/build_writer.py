@@ -213,10 +213,7 @@ class BuildWriter:
         with self._open_cache() as contents:
             digests = with_reader_words(self.pages, digests, added.readers)
             site = SiteTexts(self.pages, digests, analysis, stemmers, contents, added)
-            earlier = None
-            if self.earlier_build is not None:
-                earlier = (self.earlier_build.name, self.earlier_build / LEXICAL)
-            write_lexical_runs(site, folder / LEXICAL, self.build_id, earlier, handed_over)
+            write_lexical_runs(site, folder / LEXICAL, self.build_id, self.earlier_build, handed_over)
 
     def _export_encoder(self, folder: Path) -> EncoderInfo:
         if not self.options.export_encoder:

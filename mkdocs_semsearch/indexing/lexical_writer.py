@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, texts_code
 from mkdocs_semsearch.lexical.analyzers import FIELDS, TOKENIZERS, lexical_analyzers, lexical_schema
@@ -51,7 +52,7 @@ def write_lexical_runs(
     site: SiteTexts,
     folder: Path,
     build_id: str,
-    earlier: tuple[str, Path] | None,
+    earlier: Path | None,
     handed_over: Callable[[], object] = lambda: None,
 ) -> None:
     """Writes the index of a site in a few segments, and takes those without a changed page from an earlier index.
@@ -60,7 +61,7 @@ def write_lexical_runs(
         site: the texts of the site.
         folder: folder to create; must not exist.
         build_id: identifier of the new build, under which its segments are cached.
-        earlier: build id and folder of an index whose segments may be taken; their files are linked, or else copied.
+        earlier: folder of a build whose segments may be taken; their files are linked, or else copied.
         handed_over: called when Tantivy has the texts of the last new segment; what it does with them needs no Python.
 
     Raises:
@@ -74,7 +75,7 @@ def write_lexical_runs(
         for run in runs:
             if earlier is not None and run.key in known:
                 site.touch(run.pages)
-                _take_segment(known[run.key], earlier[1], folder)
+                _take_segment(known[run.key], earlier / LEXICAL, folder)
         # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
@@ -131,14 +132,14 @@ def _segments_key(build_id: str) -> bytes:
     return digest_of(f"lexical segments of {build_id}".encode())
 
 
-def _known_segments(contents: ContentCache, earlier: tuple[str, Path] | None) -> dict[str, Any]:
-    """Returns the segment entries of an earlier index's Tantivy metadata, by the keys of their runs."""
+def _known_segments(contents: ContentCache, earlier: Path | None) -> dict[str, Any]:
+    """Returns the segment entries of an earlier build's Tantivy metadata, by the keys of their runs."""
     if earlier is None:
         return {}
-    value = contents.value(_segments_key(earlier[0]))
+    value = contents.value(_segments_key(earlier.name))
     try:
         known: dict[str, Any] = json.loads(value or b"{}")
-        present = json.loads((earlier[1] / _META).read_text(encoding="utf-8"))["segments"]
+        present = json.loads((earlier / LEXICAL / _META).read_text(encoding="utf-8"))["segments"]
     except (OSError, ValueError, KeyError):
         return {}
     return {key: segment for key, segment in known.items() if segment in present}
