@@ -131,7 +131,12 @@ def _neighbours(terms: Iterable[tuple[str, bool]], least: int) -> Iterator[tuple
 
 
 class Clauses:
-    """The `QueryWords` of one open index, which also makes clauses for neighbouring words and the matcher."""
+    """The `QueryWords` of one open index, which also makes clauses for neighbouring words and the matcher.
+
+    Attributes:
+        chunks: number of chunks.
+        links: the letters that may link two parts of a compound, see `links_of`.
+    """
 
     def __init__(self, terms: Terms, settings: Mapping[str, Any]) -> None:
         """Wraps an index.
@@ -143,7 +148,8 @@ class Clauses:
         self._terms = terms
         self._analysis = analysis = Analysis.of(settings)
         self._common = frozenset(settings.get("common", ()))
-        self._links = links_of(analysis.stop_words)
+        self.chunks = terms.num_docs
+        self.links = links_of(analysis.stop_words)
         self._has_code_pairs = bool(settings.get("code_pairs"))
         self._terms_of = functools.lru_cache(_REMEMBERED)(lambda field, text: analysis.terms(field, prepare(text)))
         self._word_stems = WordStems(lambda word: self.analyse("text", word))
@@ -172,7 +178,7 @@ class Clauses:
         Stop words and words in more than a fifth of all chunks are ignored. If a question has no others, only its stop
         words are, and if it has nothing but these, none.
         """
-        common = COMMON_SHARE * self._terms.num_docs
+        common = COMMON_SHARE * self.chunks
 
         def is_telling(term: str) -> bool:
             return self._tells(term) and self._vocabulary.chunks_with(term) < common
@@ -190,16 +196,6 @@ class Clauses:
     def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
         """Returns the distinct term sequences of a text, one for each stemmer of the site."""
         return self._analysis.readings(field, prepare(text))
-
-    @property
-    def chunks(self) -> int:
-        """Number of chunks."""
-        return self._terms.num_docs
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """The letters that may link two parts of a compound, see `links_of`."""
-        return self._links
 
     def terms(self, text: str) -> list[str]:
         """Returns the words of a text, see `QueryWords.terms`."""

@@ -200,10 +200,6 @@ class CollectionReader:
             near=None if vector is None else _neighbors(next(answers)),
         )
 
-    def any_matches(self, allowed: models.Filter | None) -> bool:
-        """Returns whether any chunk passes a filter."""
-        return bool(self.rows(allowed, 1).size)
-
     def rows(self, allowed: models.Filter | None, most: int) -> NDArray[np.int64]:
         """Returns the first `most` rows of chunks that pass a filter, ascending."""
         rows: list[int] = []

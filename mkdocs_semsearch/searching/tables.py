@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -66,7 +67,6 @@ class Tables:
         self._recent_chunks = _RecentRows(_in_one(chunks, CHUNK_COLUMNS), chunk_values, _REMEMBERED_CHUNKS)
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
-        self._front_matter: list[dict[str, Any]] | None = None
         page_of: NDArray[np.int32] = chunks["page"].to_numpy()
         self._documents = _documents(chunks)
         self.chunk_map = ChunkMap(
@@ -125,23 +125,18 @@ class Tables:
             return build_column(name, self._declared[name], self._pages[facet_column(name)].to_pylist())
         known = {**PAGE_FIELDS, **CHUNK_FIELDS}
         if name not in known:
-            return self._front_matter_column(name)
+            # The values of a front-matter field without a declared type decide the type.
+            return build_column(name, *front_matter_values(self._front_matter, name))
         table = self._pages if name in PAGE_FIELDS else self._chunks
         column, read = stored_field(name)
         there = column in table.column_names  # an index of version 0.1.0 has fewer columns
         cells = table[column].to_pylist() if there else [None] * table.num_rows
         return build_column(name, known[name], map(read, cells))
 
-    def _front_matter_column(self, name: str) -> Column:
-        """Builds the column of a front-matter field without a declared type; its values decide the type."""
-        kind, values = front_matter_values(self.front_matter(), name)
-        return build_column(name, kind, values)
-
-    def front_matter(self) -> list[dict[str, Any]]:
-        """Returns the front matter of every page."""
-        if self._front_matter is None:
-            self._front_matter = [json.loads(text) for text in self._pages["front_matter"].to_pylist()]
-        return self._front_matter
+    @functools.cached_property
+    def _front_matter(self) -> list[dict[str, Any]]:
+        """The front matter of every page."""
+        return list(map(json.loads, self._pages["front_matter"].to_pylist()))
 
     def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
         """Reads the displayed fields of some chunks, of their pages, and of further pages."""
