@@ -40,10 +40,12 @@ _REMEMBERED_TEXTS = 2000
 """Number of chunks whose passages and sentences are cached, of about 5 kB each: those of about 200 responses with ten
 results."""
 
-_FENCE = re.compile(
+FENCE = re.compile(
     r"^(?P<open>(?P<mark>`{3,}|~{3,})[^\n]*)(?:\n|\Z)(?P<code>.*?)(?:^(?P=mark)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+"""Code in fences; it may end with the text."""
+
 _BREAK = re.compile(r"\n\n+")
 _FILE_NAME = re.compile(r"[^ \t\n]{1,60}")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
@@ -196,7 +198,7 @@ def _passages(content: str) -> tuple[tuple[_Passage, ...], DistinctWords]:
 
 def _read(content: str) -> Iterator[_Passage]:
     position = 0
-    fenced = _FENCE.finditer(content) if "```" in content or "~~~" in content else ()
+    fenced = FENCE.finditer(content) if "```" in content or "~~~" in content else ()
     for match in (*fenced, None):
         yield from _prose(content, position, match.start() if match else len(content))
         if match and (code := match["code"].strip("\n")).strip():

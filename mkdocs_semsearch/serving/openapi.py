@@ -267,13 +267,12 @@ def _search_page(properties: dict[str, Any]) -> dict[str, Any]:
 def _search(properties: dict[str, Any]) -> list[dict[str, Any]]:
     simple = [name for name in properties if name not in ("query", "facets", "indexes", "filters")]
     question = {key: value for key, value in properties["query"].items() if key != "title"}
-    facets = {"type": "array", "items": {"type": "string"}}
     filters = {"type": "object", "patternProperties": {r"^f\..+": _STRINGS}, "additionalProperties": False}
     return [
         _parameter("q", question, properties["query"]["description"]),
         *(_parameter(name, properties[name], properties[name]["description"]) for name in simple),
-        _parameter("facets", facets, properties["facets"]["description"]) | {"style": "form", "explode": False},
-        _parameter("indexes", facets, properties["indexes"]["description"]) | {"style": "form", "explode": False},
+        _parameter("facets", _STRINGS, properties["facets"]["description"]) | {"style": "form", "explode": False},
+        _parameter("indexes", _STRINGS, properties["indexes"]["description"]) | {"style": "form", "explode": False},
         _parameter(
             "filters",
             filters,

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-_CODE_BLOCK = re.compile(r"^(`{3,}|~{3,})[^\n]*(?:\n|\Z)(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+from mkdocs_semsearch.searching.excerpts import FENCE
+
 _SIGN = re.compile(r"^[ \t]*(?:…[ \t]+)?(?P<sign>:[ \t]+|[-*+][ \t]+(?:\[(?P<task>[ x])\][ \t]+)?)", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _BAR = re.compile(r"[ \t]*\|[ \t]*")
@@ -84,10 +85,10 @@ def direction_of(text: str) -> str:
 def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yields the ranges of prose and of the code inside fences, without empty lines around, and which are code."""
     position = 0
-    for match in (*_CODE_BLOCK.finditer(text), None):
+    for match in (*FENCE.finditer(text), None):
         ranges = [(position, match.start() if match else len(text), False)]
         if match:
-            ranges.append((*match.span(2), True))
+            ranges.append((*match.span("code"), True))
             position = match.end()
         for begin, end, fenced in ranges:
             part = text[begin:end]
