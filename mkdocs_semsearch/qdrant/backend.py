@@ -266,7 +266,7 @@ class QdrantBackend:
         self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
     ) -> PointHits:
         """Requests the chunks in the window under some filters."""
-        by_words = query.mode != "semantic"
+        by_words = vector is None or query.mode != "semantic"
         return self._reader.find(
             vector,
             sparse_question(question, self._clauses) if by_words else {},
@@ -283,7 +283,7 @@ class QdrantBackend:
         words = LexicalHits(found.worded.rows, found.worded.similarities)
         priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
-        by_words = query.mode != "semantic"
+        by_words = similarities is None or query.mode != "semantic"
         rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, WEIGHTS["matches"], by_words)
         return rules.judged(rows, similarities, words, _named(found, rows), priors, headed=headed, scale=None)
 

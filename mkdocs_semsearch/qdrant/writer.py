@@ -221,8 +221,8 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
     pages = np.zeros(len(rows.pages), list(of_pages.items()))
     pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
     pages["boost"] = [item.boost for item in rows.pages]
-    documents = [chunk.kind == "api" for item in rows.pages for chunk in item.chunks]
-    pages["kind"] = ranked_kinds([item.kind for item in rows.pages], np.asarray(page), np.asarray(documents, np.bool_))
+    documents = np.array([chunk.kind == "api" for item in rows.pages for chunk in item.chunks], np.bool_)
+    pages["kind"] = ranked_kinds([item.kind for item in rows.pages], table[:, 0], documents)
     pages["language"] = [item.language or "" for item in rows.pages]
     first: dict[tuple[tuple[str, str], ...], int] = {}
     for number, item in enumerate(rows.pages):

@@ -278,3 +278,9 @@ def test_a_cluster_that_is_not_there_fails_the_build(tmp_path):
     assert "The Qdrant cluster does not answer" in output
     assert "Traceback" not in output
     assert not site.index_dir.exists()
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_an_index_without_pages_has_no_results(build, mode):
+    build([])
+    assert len(ask(build.index, QUERY.with_mode(mode))) == 0
