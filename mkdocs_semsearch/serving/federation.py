@@ -229,7 +229,8 @@ def _place(result: Mapping[str, Any], query: SearchQuery) -> tuple[float, ...]:
     if query.sort == "newest":
         return -day_of(page["last_modified"]), -result["score"]
     if not query.query:
-        return (-day_of(page["frontmatter"].get(DATE_FIELD)),)
+        dates = page["frontmatter"].get(DATE_FIELD)
+        return (-max(map(day_of, dates if isinstance(dates, list) else [dates]), default=0),)
     return (-result["score"],)
 
 

@@ -59,12 +59,16 @@ def test_every_index_answers_under_its_name(client, base):
 
 
 def test_listed_pages_of_several_indexes_are_one_list(tmp_path):
-    for name, days in {"one": (1, 5, 9), "two": (3, 7)}.items():
+    for name, days, earlier in (("one", (1, 5, 9), []), ("two", (3, 7), ["2020-01-01"])):
+        dates = {day: f"2026-01-{day:02}" for day in days}
         pages = [
             made_page(
-                f"{day}.md", "Text.", front_matter={"date": f"2026-01-{day:02}"}, dated=datetime.date(2025, 1, 20 - day)
+                f"{day}.md",
+                "Text.",
+                front_matter={"date": [*earlier, date] if earlier else date},
+                dated=datetime.date(2025, 1, 20 - day),
             )
-            for day in days
+            for day, date in dates.items()
         ]
         built(tmp_path / name, pages)
     with TestClient(create_app(sources(tmp_path, "one", "two")), base_url="http://localhost") as client:
