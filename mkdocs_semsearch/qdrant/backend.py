@@ -277,7 +277,7 @@ class QdrantBackend:
         )
 
     def _judged(self, query: SearchQuery, question: Question, found: PointHits) -> Judged:
-        """Judges the chunks that a query has found, see `judge`."""
+        """Judges the chunks that a query has found, see `ScoreRules.judged`."""
         rows = found.rows
         similarities = None if found.near is None else found.near.similarities
         words = LexicalHits(found.worded.rows, found.worded.similarities)

@@ -199,7 +199,7 @@ class Candidates:
         scores: float32 `[m]`, 0 to 1; the final scores.
         page_scores: float32 `[m]`, 0 to 1; the final score of the chunk's page if this chunk decides about the rules.
             The score of a page is the greatest of its chunks'. Equal to `scores` if pages need no scores.
-        matching: bool `[m]`; whether the chunk is a match, see `judge`.
+        matching: bool `[m]`; whether the chunk is a match, see `ScoreRules.judged`.
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.
         ranks: int8 `[m]`; rank of the literal rule that applies, 0 for none.
@@ -247,7 +247,7 @@ class Judged:
         similarities, bm25, ranks: `semantic`, `lexical` and `ranks` of the `Candidates`.
         semantic, lexical: float32 `[m]`, 0 to 1, the scaled scores; None for a side not used.
         sides: float32 `[m]`, 0 to 1, the fused scores.
-        matching: bool `[m]`, see `judge`.
+        matching: bool `[m]`, see `ScoreRules.judged`.
         priors: float32 `[m]`, score factors, equal for all chunks of a page.
         headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
@@ -270,10 +270,6 @@ class Judged:
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
         return Judged(**{name: part[kept] if isinstance(part, np.ndarray) else part for name, part in parts.items()})
 
-    def with_matching(self, matching: bool) -> Judged:
-        """Returns a copy in which every chunk matches, or none."""
-        return replace(self, matching=np.full(len(self.rows), matching))
-
     def scored(self, places: tuple[NDArray[np.int32], NDArray[np.int32]] | None) -> Candidates:
         """Applies the rule for headings, the priors and the literal rule.
 
@@ -295,55 +291,7 @@ class Judged:
         )  # fmt: skip
 
 
-def judge(
-    rows: NDArray[np.int64],
-    similarities: NDArray[np.float32] | None,
-    words: LexicalHits | None,
-    literal: Mapping[int, int],
-    priors: NDArray[np.float32],
-    *,
-    factors: NDArray[np.float32],
-    headed: NDArray[np.bool_] | None,
-    scale: SemanticScale | None,
-    weight: float | NDArray[np.float32],
-    share: float,
-) -> Judged:
-    """Fuses the scores of both sides, and decides which chunks match.
-
-    A chunk matches if its score, before the rule for headings, the literal rule and the boost, is at least `share` of
-    the best one, or if the literal rule applies to it. In semantic mode it matches if its similarity is at least
-    `SEMANTIC_MATCH_SHARE` of the best.
-
-    Args:
-        rows: int64 `[m]`, ascending; must include the best chunk of each side.
-        similarities: float32 `[m]`, cosine; None in lexical mode.
-        words: all lexical hits, in any order; None in semantic mode.
-        literal: row to rank of the literal rule; may contain rows that are not in `rows`.
-        priors: float32 `[m]`, see `Judged`.
-        factors: float32 `[m]`, factors of both sides, not used in semantic mode, see `ChunkMap.chunk_factor`.
-        headed: bool `[m]`, see `Judged`.
-        scale: scale of the similarities; None to compute it from `similarities`.
-        weight: weight of the semantic score, see `Judged`.
-        share: share of the best score from which a chunk matches, see `match_share`.
-    """
-    if words is None:
-        assert similarities is not None
-        scaled = (scale or SemanticScale.of(similarities)).apply(similarities)
-        sides, ranks = np.clip(similarities, 0, 1), np.zeros(len(rows), np.int8)
-        matching = _reaches(sides * priors, SEMANTIC_MATCH_SHARE)
-        return Judged(rows, similarities, None, ranks, scaled, None, sides, matching, priors, None, weight)
-    bm25 = _spread(words, rows)
-    sides = lexical = bm25 / words.scores.max(initial=1e-9) * factors
-    semantic = None
-    if similarities is not None:
-        semantic = (scale or SemanticScale.of(similarities)).apply(similarities) * factors
-        sides = fuse(semantic, lexical, weight)
-    ranks = _ranks_of(rows, literal)
-    matching = _reaches(sides * priors, share) | (ranks > 0)
-    return Judged(rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, headed, weight)
-
-
-def _ranks_of(rows: NDArray[np.int64], literal: Mapping[int, int]) -> NDArray[np.int8]:
+def literal_ranks(rows: NDArray[np.int64], literal: Mapping[int, int]) -> NDArray[np.int8]:
     """Returns the rank of the literal rule for every row, int8 `[m]`; 0 where it does not apply."""
     ranks = np.zeros(len(rows), np.int8)
     if literal:
@@ -361,13 +309,13 @@ def _apply_rules(
     return apply_literal_rule(lifted, ranks) if ranks.any() else lifted
 
 
-def _reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
+def reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
     """Returns bool `[m]`: the scores that are above 0 and at least `share` of the best one."""
-    reaches: NDArray[np.bool_] = (scores >= np.float32(share) * scores.max(initial=0)) & (scores > 0)
-    return reaches
+    enough: NDArray[np.bool_] = (scores >= np.float32(share) * scores.max(initial=0)) & (scores > 0)
+    return enough
 
 
-def _spread(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+def bm25_of_rows(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """Returns the lexical score of every row, 0 without a hit; hits outside of the ascending `rows` are dropped."""
     last = max(rows.max(initial=-1), hits.rows.max(initial=-1))
     scores = np.zeros(last + 1, np.float32)  # an array over all rows is faster than searching them

@@ -26,7 +26,10 @@ from mkdocs_semsearch.searching.ranking import (
     Judged,
     SemanticScale,
     at_rank,
-    judge,
+    bm25_of_rows,
+    fuse,
+    literal_ranks,
+    reaches,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
@@ -164,21 +167,47 @@ class ScoreRules:
         headed: NDArray[np.bool_] | None,
         scale: SemanticScale | None,
     ) -> Judged:
-        """Returns whether some chunks match, and their scores before the rules, see `judge`."""
+        """Fuses the scores of both sides, and decides which chunks match.
+
+        A chunk matches if its score, before the rule for headings, the literal rule and the boost, is at least the
+        `match_share` of the best one, or if the literal rule applies to it. In semantic mode it matches if its
+        similarity is at least `SEMANTIC_MATCH_SHARE` of the best. If the question has phrases, all chunks contain them
+        and match; if the site does not answer it, none matches.
+
+        Args:
+            rows: int64 `[m]`, ascending; must include the best chunk of each side.
+            similarities: float32 `[m]`, cosine; None in lexical mode.
+            hits: all lexical hits, in any order.
+            literal: row to rank of the literal rule; may contain rows that are not in `rows`.
+            priors: float32 `[m]`, see `Judged`.
+            headed: bool `[m]`, see `Judged`.
+            scale: scale of the similarities; None to compute it from `similarities`.
+        """
         evidence = self._evidence(similarities, hits, literal)
-        words, literal = (hits, literal) if self.by_words else (None, {})
         chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
         weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
-        share = match_share(self.question, *evidence, self.matches) if evidence else self.matches["share"]
-        judged = judge(
-            rows, similarities, words, literal, priors,
-            factors=chunk_map.chunk_factor[rows], headed=headed, scale=scale, weight=weight, share=share,
-        )  # fmt: skip
-        if self.question.phrases:  # all chunks contain them
-            return judged.with_matching(True)
-        if evidence and self.nothing and not is_answerable(self.question, *evidence, chunk_map.chunks, self.nothing):
-            return judged.with_matching(False)
-        return judged
+        semantic = lexical = bm25 = None
+        ranks = np.zeros(len(rows), np.int8)
+        if similarities is not None:
+            semantic = (scale or SemanticScale.of(similarities)).apply(similarities)
+        if similarities is not None and not self.by_words:
+            sides, headed = np.clip(similarities, 0, 1), None
+            matching = reaches(sides * priors, SEMANTIC_MATCH_SHARE)
+        else:
+            factors = chunk_map.chunk_factor[rows]
+            bm25 = bm25_of_rows(hits, rows)
+            sides = lexical = bm25 / hits.scores.max(initial=1e-9) * factors
+            if semantic is not None:
+                semantic = semantic * factors
+                sides = fuse(semantic, lexical, weight)
+            ranks = literal_ranks(rows, literal)
+            share = match_share(self.question, *evidence, self.matches) if evidence else self.matches["share"]
+            matching = reaches(sides * priors, share) | (ranks > 0)
+        if self.question.phrases:
+            matching = np.ones(len(rows), np.bool_)
+        elif evidence and self.nothing and not is_answerable(self.question, *evidence, chunk_map.chunks, self.nothing):
+            matching = np.zeros(len(rows), np.bool_)
+        return Judged(rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, headed, weight)
 
     def scored(self, judged: Judged, *, of_pages: bool) -> Candidates:
         """Returns the final scores of chunks, and with `of_pages` of their pages."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching.chunk_map import group_best, length_factors, repetition_factors
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, group_best, length_factors, repetition_factors
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
@@ -21,10 +21,10 @@ from mkdocs_semsearch.searching.ranking import (
     SEMANTIC_WEIGHT,
     SemanticScale,
     fuse,
-    judge,
     page_scores,
     top,
 )
+from mkdocs_semsearch.searching.scoring import ScoreRules
 
 NOTHING = WEIGHTS["nothing"]
 MATCHES = WEIGHTS["matches"]
@@ -188,11 +188,24 @@ def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     assert match_share(question, 0.8, 20.0, without_server) == without_server["share"]
 
 
-def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"]):
+def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"], by_words=True):
     """Returns the scores of chunks without priors and literal matches."""
-    rows, ones = np.arange(len(factors)), np.ones(len(factors), np.float32)
-    given = {"factors": factors, "headed": headed, "scale": None, "weight": SEMANTIC_WEIGHT, "share": share}
-    return judge(rows, similarities, words, {}, ones, **given).scored((rows, rows))
+    count = len(factors)
+    rows, ones = np.arange(count), np.ones(count, np.float32)
+    chunk_map = ChunkMap(
+        page_of=rows,
+        section_of=rows,
+        group_of=rows,
+        boost=ones,
+        first_chunk=rows,
+        chunk_count=np.ones(count, np.int32),
+        kind_of=np.zeros(count, np.int8),
+        modified=np.zeros(count, np.int32),
+        languages=PageLanguages.of([None] * count, [None] * count, {}, "en"),
+        length_factor=factors,
+    )
+    rules = ScoreRules(read_question("x"), chunk_map, SEMANTIC_WEIGHT, None, {**MATCHES, "share": share}, by_words)
+    return rules.judged(rows, similarities, words, {}, ones, headed=headed, scale=None).scored((rows, rows))
 
 
 def test_chunks_match_from_the_given_share_of_the_best_score():
@@ -223,7 +236,7 @@ def test_a_chunk_with_little_text_needs_more_similarity_and_more_words():
     found = scored(similarities, words, lengths)
     assert found.scores[0] == pytest.approx(lengths[0] * found.scores[1])
     assert found.page_scores[0] < found.page_scores[1]
-    by_meaning = scored(similarities, None, lengths)
+    by_meaning = scored(similarities, words, lengths, by_words=False)
     assert by_meaning.scores.tolist() == similarities.tolist()
 
 
