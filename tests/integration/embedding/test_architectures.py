@@ -88,7 +88,7 @@ def test_blocks_are_used_when_columns_fail(folder_of, tmp_path, monkeypatch):
     def failing(*arguments: object) -> None:
         raise RuntimeError("no such product")
 
-    monkeypatch.setattr(onnx_export, step, failing)
+    monkeypatch.setattr(onnx_export, "quantize_weights", failing)
     embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
     result = export_query_encoder(embedder, tmp_path, TEXTS)
     assert result.exported
@@ -106,7 +106,7 @@ def test_full_disk_says_nothing_about_the_model(folder_of, tmp_path, monkeypatch
 
     embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
     with monkeypatch.context() as patch:
-        patch.setattr(onnx_export, "quantize_weights", failing)
+        patch.setattr(onnx_export, step, failing)
         with pytest.raises(EmbeddingError, match=r"No space left on device\): make room"):
             export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
     assert export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache").quantized
