@@ -121,7 +121,9 @@ class Chunker:
         recognised = text.recognised
         if recognised is None or recognised[:3] != (document.path, document.url, document.language):
             recognised = _recognised(document, text.chunks)
-        kind = self._kind(document) or kind_in_site(recognised.kind, listed=document.listed)
+        kind = self._kind(document) or kind_in_site(
+            recognised.kind, listed=document.listed, sections=document.breadcrumbs
+        )
         language = written_language(front_matter) or recognised.language
         self._facets.check_search(document)
         return ChunkedPage(

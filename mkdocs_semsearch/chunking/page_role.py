@@ -36,6 +36,9 @@ _CONTRIBUTING_FOLDERS = frozenset(
     {"contribute", "contributing", "contributor-guide", "contributors", "developer-guide", "development", "internals"}
 )
 _CONTRIBUTING_NAMES = frozenset({"contribute", "contributing", "development", "hacking"})
+_CONTRIBUTING_SECTIONS = frozenset({"contribute", "contributing", "contributors"})
+"""Sections of the navigation; *Development* or *Developer guide* may be about what readers develop with the product."""
+
 _PROPOSAL_FOLDERS = frozenset(
     {"adr", "adrs", "decision-records", "design-docs", "enhancements", "keps", "proposal", "proposals", "rfc", "rfcs"}
 )
@@ -92,16 +95,17 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     """
     folders, name = _place(path)
     root = folders[1:] if folders and (folders[0] == "docs" or _is_language(folders[0])) else folders
-    top = root[0] if root else ""
+    within = [*root, name] if _is_index(path) else root  # an index page is in the folder whose name it has
+    top = within[0] if within else ""
     if top in _ARCHIVE_FOLDERS or _OUTDATED_FOLDER.fullmatch(top):
         return "archive"
-    if top in _BLOG_FOLDERS or (not root and name in _BLOG_FOLDERS and _is_index(path)):
+    if top in _BLOG_FOLDERS:
         return "archive" if not root or _LIST_FOLDERS & {*root[1:], name} else "blog"
     if _DATED_NAME.fullmatch(name) and not _BLOG_FOLDERS.isdisjoint(folders):
         return "blog"
     if _is_changelog(folders, name, title, headings):
         return "blog" if name == "news" else "changelog"
-    if name == "roadmap" or not _PROPOSAL_FOLDERS.isdisjoint(root[:2]):
+    if name == "roadmap" or not _PROPOSAL_FOLDERS.isdisjoint(within[:2]):
         return "proposal"
     if _is_reference(folders, title, headings, documented):
         return "reference"
@@ -119,9 +123,23 @@ def is_error_page(path: str) -> bool:
     return _ERROR_PAGE.fullmatch(path) is not None
 
 
-def kind_in_site(kind: PageKind, *, listed: bool) -> PageKind:
-    """Returns the recognised kind of a page, but `unlisted` for a guide that the navigation leaves out."""
-    return "unlisted" if kind == "guide" and not listed else kind
+def kind_in_site(kind: PageKind, *, listed: bool, sections: Sequence[str] = ()) -> PageKind:
+    """Returns the recognised kind of a page; a guide may have another one by its place in the navigation.
+
+    Args:
+        kind: what `page_kind` returns.
+        listed: False for a page that the navigation leaves out.
+        sections: titles of the navigation's sections that contain the page, the outermost first. The names of folders
+            with proposals, and some of those with pages for contributors, count here, too.
+    """
+    if kind != "guide":
+        return kind
+    if not listed:
+        return "unlisted"
+    named = [_words(section).replace(" ", "-") for section in sections[:2]]
+    if not _PROPOSAL_FOLDERS.isdisjoint(named):
+        return "proposal"
+    return "guide" if _CONTRIBUTING_SECTIONS.isdisjoint(named[:1]) else "contributing"
 
 
 def unlisted_pages(paths: Collection[str], listed: Container[str]) -> frozenset[str]:

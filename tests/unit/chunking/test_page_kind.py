@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
@@ -65,6 +67,7 @@ NAMES = [
         ("deprecated/install.md", "Install", PROSE, "archive"),
         ("de/obsolete/install.md", "Install", PROSE, "archive"),
         ("legacy/install.md", "Install", PROSE, "archive"),
+        ("legacy/index.md", "Version 1", PROSE, "archive"),
         ("user-guide/configuration.md", "Configuration", NAMES, "reference"),
         ("user-guide/commands/app_list.md", "`app list`", PROSE, "reference"),
         (
@@ -85,6 +88,7 @@ NAMES = [
         ("de/community/rfcs/0042.md", "A new format", NAMES, "proposal"),
         ("adr/0001-use-postgres.md", "Use Postgres", PROSE, "proposal"),
         ("rfc/0042.md", "A new format", PROSE, "proposal"),
+        ("enhancements/README.md", "Enhancement proposals", PROSE, "proposal"),
         ("roadmap.md", "Roadmap", PROSE, "proposal"),
         ("contributing/ROADMAP.md", "What comes next", PROSE, "proposal"),
         ("getting-started/roadmap/index.md", "Roadmap", PROSE, "proposal"),
@@ -94,6 +98,8 @@ NAMES = [
         ("developer-guide/settings.md", "Settings", NAMES, "reference"),
         ("about/contributing.md", "Contributing", PROSE, "contributing"),
         ("docs/contributing/chart.md", "Helm chart", PROSE, "contributing"),
+        ("contributors/index.md", "Getting Started", PROSE, "contributing"),
+        ("docs/developer-guide/index.md", "Developer guide", PROSE, "contributing"),
     ],
 )
 def test_kind_follows_path_title_and_headings(path, title, headings, kind):
@@ -145,6 +151,29 @@ def test_only_a_guide_that_the_navigation_leaves_out_is_unlisted():
     assert kind_in_site("blog", listed=False) == "blog"
 
 
+@pytest.mark.parametrize(
+    ("sections", "kind"),
+    [
+        (("Design docs",), "proposal"),
+        (("Community", "RFCs"), "proposal"),
+        (("Contributing",), "contributing"),
+        (("Contributing", "Checks"), "contributing"),
+        (("Guides", "Contributing"), "guide"),
+        (("Development",), "guide"),
+        (("Design",), "guide"),
+        ((), "guide"),
+    ],
+)
+def test_sections_of_the_navigation_are_named_like_folders(sections, kind):
+    assert kind_in_site("guide", listed=True, sections=sections) == kind
+    assert chunked("design/run.md", breadcrumbs=sections)[0].kind == kind
+
+
+def test_the_navigation_changes_the_kind_of_guides_only():
+    assert kind_in_site("reference", listed=True, sections=("Contributing",)) == "reference"
+    assert kind_in_site("guide", listed=False, sections=("Contributing",)) == "unlisted"
+
+
 def test_a_navigation_that_leaves_out_most_pages_lists_nothing():
     assert unlisted_pages(["index.md", "a.md", "b.md", "c.md"], {"a.md"}) == {"b.md", "c.md"}
     assert unlisted_pages(["index.md", "a.md", "b.md", "c.md", "d.md"], {"a.md"}) == set()
@@ -156,7 +185,7 @@ def test_a_page_that_documents_objects_is_a_reference():
 
 
 def chunked(
-    path: str, html: str = "<p>Text.</p>", front_matter: dict | None = None, kinds: dict | None = None, **fields: str
+    path: str, html: str = "<p>Text.</p>", front_matter: dict | None = None, kinds: dict | None = None, **fields: Any
 ):
     chunker = Chunker(ChunkSettings(40, 0), [], lambda text: len(text.split()), kinds=kinds)
     page = chunker.chunk(Document(path, "x/", "Title", html, front_matter or {}, **fields))
