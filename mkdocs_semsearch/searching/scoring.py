@@ -183,7 +183,7 @@ class ScoreRules:
             headed: bool `[m]`, see `Judged`.
             scale: scale of the similarities; None to compute it from `similarities`.
         """
-        evidence = self._evidence(similarities, hits, literal)
+        evidence = self._evidence(rows, similarities, hits, literal)
         chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
         weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
         semantic = lexical = bm25 = None
@@ -215,16 +215,23 @@ class ScoreRules:
         return judged.scored((chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None)
 
     def _evidence(
-        self, similarities: NDArray[np.float32] | None, hits: LexicalHits, literal: Mapping[int, int]
+        self,
+        rows: NDArray[np.int64],
+        similarities: NDArray[np.float32] | None,
+        hits: LexicalHits,
+        literal: Mapping[int, int],
     ) -> tuple[float, float] | None:
         """Returns the best score of each side; None if they do not tell how much the site has about the question."""
         if similarities is None or not len(similarities) or self.nothing is None or literal:
             return None
-        # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
         meaning = self.chunk_map.meaning
-        if meaning is not None and len(hits.rows) and meaning[hits.rows[hits.scores.argmax()]] != 1:
-            return None
-        return float(similarities.max()), float(hits.scores.max(initial=0))
+        if meaning is not None:
+            # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
+            if len(hits.rows) and meaning[hits.rows[hits.scores.argmax()]] != 1:
+                return None
+            # A question in a language that the model does not know is near to any text that it does not know.
+            similarities = similarities[meaning[rows] > 0]
+        return float(similarities.max(initial=-1)), float(hits.scores.max(initial=0))
 
 
 class Scoring:

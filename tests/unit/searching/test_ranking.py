@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -260,3 +261,16 @@ def test_a_text_on_many_pages_counts_less(on_pages, twice_on, pages, is_lowered)
 def test_no_text_is_repeated_in_an_empty_index():
     empty = np.zeros(0, np.int32)
     assert repetition_factors(empty, empty, 0).tolist() == []
+
+
+def test_similarities_to_pages_in_a_language_that_the_model_does_not_know_are_no_evidence():
+    question = read("red braised pork", telling=("red", "braised", "pork"), weight=24.0, known=0.0)
+    chunk_map = SimpleNamespace(chunks=5000, meaning=np.float32([1, 0]), chunk_factor=np.ones(2, np.float32))
+    rules = ScoreRules(question, chunk_map, 0.5, NOTHING, WEIGHTS["matches"], by_words=True)
+    none = LexicalHits(np.empty(0, np.int64), np.empty(0, np.float32))
+    priors = np.ones(2, np.float32)
+    for similarities, answered in (([0.3, 0.9], False), ([0.9, 0.3], True)):
+        judged = rules.judged(
+            np.arange(2), np.float32(similarities), none, {}, priors, headed=None, scale=SemanticScale(0.9, 0.1)
+        )
+        assert judged.matching.any() == answered

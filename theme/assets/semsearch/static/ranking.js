@@ -118,7 +118,9 @@ function withPriors(scores, rows, { question, weights, kindOf, factorOf }) {
 /** Returns a mask: 1 for the rows that match. */
 function matchesAmong(scores, candidates, { question, asked, semantic: side, weights, phrased }) {
   const { rows, semantic, worded, named, ranks, meaning, byMeaning } = candidates;
-  const best = { similarity: semantic ? highest(semantic, -1) : 0, words: highest(worded, 0) };
+  // A question in a language that the model does not know is near to any text that it does not know.
+  const known = semantic && meaning ? semantic.filter((_, at) => meaning(at) > 0) : semantic;
+  const best = { similarity: known ? highest(known, -1) : 0, words: highest(worded, 0) };
   // Similarities say nothing if the best chunk by words is in a language that the model does not know.
   const isForeign = meaning && best.words && meaning(worded.indexOf(best.words)) < 1;
   const isJudged = side?.measured && semantic && rows.length && !named.size && !isForeign && !phrased;
