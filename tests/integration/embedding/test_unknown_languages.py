@@ -51,6 +51,7 @@ def site(default_model, tmp_path_factory):
         made_page("graph/shortest.md", "最短路算法：有负权边时使用贝尔曼福特算法。", language="zh", title="最短路"),
         made_page("misc/editor.md", "编辑器的安装和配置。", language="zh", title="编辑器"),
         made_page("en/install.md", "Install the editor and set it up.", language="en", title="Installation"),
+        made_page("en/compilers.md", "NJU: a course about compilers.", language="en", title="Compilers"),
     ]
     report = build_index(found, embedder=default_model, index_dir=folder / "index", options=BuildOptions(language="zh"))
     write_bundle(folder / "index", folder / "semsearch", shipped_table())
@@ -80,3 +81,13 @@ def test_hybrid_ranks_by_words_where_the_model_knows_nothing(site, question):
     assert open_static_searcher(folder / "semsearch").search(question)[0].page.path == QUESTIONS[question]
     with StaticEngine(folder) as engine:
         assert engine.search(question)["results"][0]["page"]["path"] == QUESTIONS[question]
+
+
+@pytest.mark.parametrize("question", ["红烧肉怎么做", "减肥食谱"])
+def test_a_question_is_not_answered_because_the_model_does_not_know_its_language(site, question):
+    folder, _ = site
+    with open_searcher(folder / "index") as searcher:
+        assert searcher.search(question).total_results == 0
+    assert open_static_searcher(folder / "semsearch").search(question).total_results == 0
+    with StaticEngine(folder) as engine:
+        assert engine.search(question)["total_results"] == 0
