@@ -204,7 +204,7 @@ class _PageReader:
     def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._flush()
         text = text_without_permalink(node)
-        excluded = "data-search-exclude" in attributes
+        excluded = "data-search-exclude" in attributes or _lists_pages_of_tag(node, attributes)
         if text or excluded:
             level = int((node.tag or "h6")[1])
             signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
@@ -280,3 +280,8 @@ def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:
 
 def _has_class(node: LexborNode, name: str) -> bool:
     return (node.tag or "-")[0] != "-" and name in (node.attributes.get("class") or "").split()
+
+
+def _lists_pages_of_tag(node: LexborNode, attributes: dict[str, str | None]) -> bool:
+    """Returns whether a heading is that of a list in which Material's plugin `tags` names the pages with a tag."""
+    return (attributes.get("id") or "").startswith("tag:") and node.css_first(".md-tag") is not None

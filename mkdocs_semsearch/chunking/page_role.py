@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_semsearch.artifact.fields import PageKind
@@ -101,7 +102,9 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
         return "archive"
     if top in _BLOG_FOLDERS:
         return "archive" if not root or _LIST_FOLDERS & {*root[1:], name} else "blog"
-    if _DATED_NAME.fullmatch(name) and not _BLOG_FOLDERS.isdisjoint(folders):
+    if not _BLOG_FOLDERS.isdisjoint(folders) and (
+        _DATED_NAME.fullmatch(name) or ("blog", "posts") in pairwise(folders)
+    ):
         return "blog"
     if _is_changelog(folders, name, title, headings):
         return "blog" if name == "news" else "changelog"

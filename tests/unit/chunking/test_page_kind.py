@@ -89,6 +89,8 @@ NAMES = [
         ("adr/0001-use-postgres.md", "Use Postgres", PROSE, "proposal"),
         ("rfc/0042.md", "A new format", PROSE, "proposal"),
         ("enhancements/README.md", "Enhancement proposals", PROSE, "proposal"),
+        ("community/blog/posts/hello.md", "Hello", PROSE, "blog"),
+        ("tutorials/blog/hello.md", "Build a blog", PROSE, "guide"),
         ("roadmap.md", "Roadmap", PROSE, "proposal"),
         ("contributing/ROADMAP.md", "What comes next", PROSE, "proposal"),
         ("getting-started/roadmap/index.md", "Roadmap", PROSE, "proposal"),

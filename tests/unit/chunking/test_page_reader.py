@@ -314,3 +314,14 @@ def test_spans_of_an_h1_are_words_apart():
 )
 def test_a_logo_names_a_heading_that_has_no_other_text(html, text):
     assert [item.text for item in read_page(html) if isinstance(item, Heading)] == [text]
+
+
+def test_lists_of_the_pages_with_a_tag_are_excluded():
+    found = read_page(
+        '<h1 id="tags">Tags</h1><h2 id="tag:cuda"><span class="md-tag">CUDA</span></h2>'
+        '<ul><li><a href="../gpu/">GPU</a></li>'
+        '<li style="list-style-type:none"><h3 id="tag:cuda/old"><span class="md-tag">CUDA/Old</span></h3></li></ul>'
+        '<h2 id="tag:x">Own heading</h2>'
+    )
+    headings = [(item.text, item.excluded) for item in found if isinstance(item, Heading)]
+    assert headings == [("Tags", False), ("CUDA", True), ("CUDA/Old", True), ("Own heading", False)]
