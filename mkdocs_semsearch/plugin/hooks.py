@@ -29,7 +29,7 @@ from mkdocs_semsearch.site.pipeline import (
     unmatched_globs,
 )
 from mkdocs_semsearch.site.publishing import MOST_CHUNKS_IN_BROWSER, PLACEHOLDER, publish_search, write_related_links
-from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, join_scripts, results_page_context
+from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, publish_assets, results_page_context
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth -= 1
         if self._depth > 0:
             return
-        join_scripts(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
+        publish_assets(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
         complete = self._pages.finish()
         if self._serving:
             self._index_preview(config)

@@ -29,7 +29,7 @@ from mkdocs_semsearch.site.pipeline import (
 )
 from mkdocs_semsearch.site.publishing import publish_search
 from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
-from mkdocs_semsearch.site.widget_files import join_scripts, write_results_page
+from mkdocs_semsearch.site.widget_files import publish_assets, write_results_page
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
     templates = shutil.ignore_patterns("*.html")  # they would be treated as pages of the site
     source = theme_dir() / ASSETS
     shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=templates)
-    join_scripts(site_dir / ASSETS, source)
+    publish_assets(site_dir / ASSETS, source)
     results_page = settings.widget.results_page and write_results_page(
         site_dir, settings, language=site.language, site_name=site.name
     )

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
@@ -206,42 +207,43 @@ _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)  # no template literal of ours has several lines
 
 
-def join_scripts(assets: Path, source: Path) -> None:
-    """Writes each entry as one file with the modules that it imports, and makes all other modules import from it.
+def publish_assets(assets: Path, source: Path) -> None:
+    """Writes each entry as one script with the modules that it imports, and scripts and styles without comments.
 
     On a slow connection, every file that imports another one would take a second longer. A module becomes a function
     that returns its exports, so that names of different modules do not collide.
 
     Args:
-        assets: the folder of the widget in the site, with copies of the sources; missing files are skipped.
+        assets: the folder of the widget in the site, with copies of the sources. Files that are missing or not equal to
+            their source stay as they are: a site can have its own.
         source: the folder with the sources.
     """
-    states = ((path, path.stat()) for path in sorted(source.rglob("*.js")))
+    states = ((path, path.stat()) for path in sorted((*source.rglob("*.js"), *source.rglob("*.css"))))
     files = tuple((path, status.st_mtime_ns, status.st_size) for path, status in states)
-    for name, text in _joined_scripts(source, files):
-        if (assets / name).is_file():
-            (assets / name).write_text(text, encoding="utf-8")
+    for name, copied, text in _published_assets(source, files):
+        with suppress(FileNotFoundError):
+            if (assets / name).read_bytes() == copied:
+                (assets / name).write_text(text, encoding="utf-8")
 
 
-@lru_cache(maxsize=1)  # a preview needs the same scripts in every rebuild
-def _joined_scripts(source: Path, files: tuple[tuple[Path, int, int], ...]) -> list[tuple[str, str]]:
-    """Returns the name and the published text of every script.
+@lru_cache(maxsize=1)  # a preview needs the same files in every rebuild
+def _published_assets(source: Path, files: tuple[tuple[Path, int, int], ...]) -> list[tuple[str, bytes, str]]:
+    """Returns the name, the source and the published text of every script and style sheet.
 
     Args:
         source: the folder with the sources.
         files: path, time of the last change in ns, and size in bytes of every source.
     """
-    texts = {
-        path.relative_to(source).as_posix(): _COMMENT.sub("", path.read_text(encoding="utf-8")) for path, _, _ in files
-    }
-    members = {entry: list(_modules(entry, texts)) for entry in ENTRIES}
+    sources = {path.relative_to(source).as_posix(): path.read_bytes() for path, _, _ in files}
+    plain = {name: _COMMENT.sub("", content.decode("utf-8")) for name, content in sources.items()}
+    members = {entry: list(_modules(entry, plain)) for entry in ENTRIES}
     published = []
-    for name, text in texts.items():
+    for name, text in plain.items():
         if name in ENTRIES:
-            text = _one_script(members[name], texts)
+            text = _one_script(members[name], plain)
         elif name not in members[ENTRIES[0]]:
             text = _with_dialog_imports(name, text, members)
-        published.append((name, _INDENTATION.sub("", text)))
+        published.append((name, sources[name], _INDENTATION.sub("", text)))
     return published
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_semsearch.site.widget_files import join_scripts, place_script_first
+from mkdocs_semsearch.site.widget_files import place_script_first, publish_assets
 from tests.browser import site_server
 from tests.integration.sites import QUIET
 from tests.warm_python import run_module
@@ -76,7 +76,7 @@ def _build_site(folder: Path, theme: dict[str, object], **options: object) -> Pa
     run_module("mkdocs", "build", "-q", cwd=folder, environment=os.environ | QUIET).check_returncode()
     assets = folder / "site" / "assets" / "semsearch"
     shutil.copytree(ROOT / "theme" / "assets" / "semsearch", assets)
-    join_scripts(assets, ROOT / "theme" / "assets" / "semsearch")
+    publish_assets(assets, ROOT / "theme" / "assets" / "semsearch")
     (assets / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     for page in (folder / "site").rglob("*.html"):
         page.write_text(place_script_first(page.read_text(encoding="utf-8")), encoding="utf-8")

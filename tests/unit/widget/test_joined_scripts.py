@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.site.widget_files import ENTRIES, join_scripts
+from mkdocs_semsearch.site.widget_files import ENTRIES, publish_assets
 from tests.static_engine import node
 
 ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"
@@ -21,7 +21,7 @@ IMPORT = re.compile(r'^import .*?"(\.[^"]+)";$', re.MULTILINE)
 def joined(tmp_path_factory):
     site = tmp_path_factory.mktemp("site") / "assets"
     shutil.copytree(ASSETS, site)
-    join_scripts(site, ASSETS)
+    publish_assets(site, ASSETS)
     return site
 
 
@@ -84,23 +84,34 @@ def test_no_template_literal_has_several_lines(joined, tmp_path):
 
 def test_joining_again_changes_nothing(joined):
     before = {path: path.read_bytes() for path in joined.rglob("*.js")}
-    join_scripts(joined, ASSETS)
+    publish_assets(joined, ASSETS)
     assert {path: path.read_bytes() for path in joined.rglob("*.js")} == before
 
 
 def test_a_file_that_the_site_lacks_stays_out(tmp_path):
-    (tmp_path / "dialog.js").touch()
-    join_scripts(tmp_path, ASSETS)
+    shutil.copy(ASSETS / "dialog.js", tmp_path)
+    publish_assets(tmp_path, ASSETS)
     assert [path.name for path in tmp_path.iterdir()] == ["dialog.js"]
     assert "export const" in (tmp_path / "dialog.js").read_text("utf-8")
+
+
+def test_a_file_of_the_site_itself_stays_as_it_is(tmp_path):
+    shutil.copytree(ASSETS, tmp_path, dirs_exist_ok=True)
+    own = {tmp_path / "mode.js": "// Mine.\nexport const fill = () => {};\n", tmp_path / "dialog.css": "/* mine */\n"}
+    for path, text in own.items():
+        path.write_text(text, encoding="utf-8")
+    publish_assets(tmp_path, ASSETS)
+    assert {path: path.read_text("utf-8") for path in own} == own
+    assert "/*" not in (tmp_path / "semsearch.css").read_text("utf-8")
 
 
 def test_a_changed_source_is_joined_again(tmp_path):
     source, site = tmp_path / "source", tmp_path / "site"
     shutil.copytree(ASSETS, source)
     shutil.copytree(ASSETS, site)
-    join_scripts(site, source)
+    publish_assets(site, source)
     with (source / "dialog.js").open("a", encoding="utf-8") as script:
         script.write("export const added = 1;\n")
-    join_scripts(site, source)
+    shutil.copy(source / "dialog.js", site)
+    publish_assets(site, source)
     assert "const added = 1;" in (site / "dialog.js").read_text("utf-8")

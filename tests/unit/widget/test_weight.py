@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.site.widget_files import join_scripts
+from mkdocs_semsearch.site.widget_files import publish_assets
 
 ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"
 EVERY_PAGE = {"semsearch.js", "semsearch.css"}
@@ -44,7 +44,7 @@ def compressed(tmp_path_factory):
     """Returns `compressed(names) -> bytes`, of the scripts in a built site."""
     site = tmp_path_factory.mktemp("site") / "assets"
     shutil.copytree(ASSETS, site)
-    join_scripts(site, ASSETS)
+    publish_assets(site, ASSETS)
     return lambda names: sum(len(gzip.compress((site / name).read_bytes(), 9)) for name in names)
 
 
