@@ -73,6 +73,19 @@ def test_a_link_to_a_facet_lists_its_pages_and_more_filters_narrow_them(page, si
     page.wait_for_function(f"{GROUPS} === 1")
 
 
+@pytest.mark.parametrize(
+    "filters",
+    ["f.tags.min=3", "f.tags=api&f.tags.max=3", "f.tags.max=3&f.tags=api", "f.constructor=x", "f.__proto__=x"],
+)
+def test_a_link_whose_filters_fit_no_facet_opens_the_dialog(page, site, filters):
+    page.goto(f"{site.url}#semsearch=token&{filters}")
+    page.get_by_role("button", name="Clear all").click()
+    page.wait_for_function(f"{GROUPS} === 3")
+    page.locator(PANEL).get_by_label("security").check()
+    page.wait_for_function(f"{GROUPS} === 1")
+    assert page.problems == []
+
+
 def test_no_page_with_these_filters_is_said(page, site):
     page.goto(site.url + "#semsearch=&f.tags=setup&f.status=draft")
     page.get_by_text("No page has these filters.").wait_for()
@@ -93,6 +106,27 @@ def test_a_long_facet_shows_ten_values_and_all_on_request(page, site):
     page.get_by_label("Find in Tags").fill("topic-409")
     expect(rows.locator("bdi")).to_have_text(["topic-409"])
     expect(rows.locator(".ss-count")).to_have_text(["91"])
+
+
+def test_a_key_that_confirms_what_an_input_method_composes_ticks_no_value(page, site):
+    site.sidecar.change = lambda body: body | {"facets": {"tags": TOPICS}}
+    ask(page, site, "token")
+    find = page.get_by_label("Find in Tags")
+    find.fill("topic")
+    press = "(field, event) => field.dispatchEvent(new KeyboardEvent('keydown', event))"
+    for key in ("Enter", "ArrowDown"):
+        find.evaluate(press, {"key": key, "isComposing": True, "bubbles": True})
+    expect(find).to_be_focused()
+    expect(page.locator(f"{PANEL} :checked")).to_have_count(0)
+
+
+def test_show_all_moves_the_focus_to_the_first_value_that_was_hidden(page, site):
+    site.sidecar.change = lambda body: body | {"facets": {"tags": TOPICS}}
+    ask(page, site, "token")
+    site.sidecar.change = lambda body: body | {"facets": {"tags": [*TOPICS[20:], *TOPICS[:20]]}}
+    put_question(page, "rotate")
+    page.get_by_role("button", name="Show all (410)").click()
+    expect(page.locator(f"{PANEL} [data-field=tags]").nth(10)).to_be_focused()
 
 
 @pytest.mark.parametrize("site", THEMES, indirect=True)

@@ -8,7 +8,7 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, INPUT, OPTION, put_question, read_config
+from tests.browser.asking import DRAWN, INPUT, OPTION, put_question, read_config, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -285,18 +285,57 @@ def test_a_dialog_opened_without_a_connection_opens_when_it_is_back(page, config
         put_question(page, "rotate")
 
 
-def test_a_style_sheet_that_cannot_be_loaded_is_tried_again(phone, configure, serving):
+@pytest.mark.parametrize("name", ["sheet.js", "sheet.css"])
+def test_a_tap_whose_file_gets_lost_still_counts(phone, configure, serving, name):
     with serving.SiteServer(configure()) as server:
-        phone.route("**/semsearch/sheet.css", lambda route: route.abort(), times=1)
+        phone.route(f"**/semsearch/{name}", lambda route: route.abort(), times=1)
         open_box(phone, server)
         put_question(phone, "rotate")
-        toggle = phone.get_by_role("button", name="Filters")
         with phone.expect_event("requestfailed"):
-            toggle.tap()
-        phone.evaluate("() => 0")  # the page has learned of it
-        assert not phone.get_by_role("button", name="Close the filters").is_visible()
-        toggle.tap()
+            phone.get_by_role("button", name="Filters").tap()
         phone.get_by_role("button", name="Close the filters").wait_for()
+
+
+@pytest.mark.parametrize("name", ["start.js", "facets.js", "panels.css"])
+def test_a_part_that_cannot_be_loaded_is_there_once_the_dialog_opens_again(page, configure, serving, name):
+    with serving.SiteServer(configure()) as server:
+        page.route(f"**/semsearch/{name}", lambda route: route.abort(), times=2)
+        lost = []
+        page.on("requestfailed", lambda request: lost.append(request.url))
+        open_box(page, server)
+        put_question(page, "rotate")
+        until(page, lambda: len(lost) == 2)
+        page.evaluate(DRAWN)
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="hidden")
+        page.keyboard.press("Control+k")
+        page.locator(".ss-group summary").first.wait_for()
+        page.locator(".ss-foot kbd").first.wait_for()
+
+
+def test_a_long_paste_arrives_without_the_file_that_shortens_it(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        page.route("**/semsearch/paste.js", lambda route: route.abort())
+        open_box(page, server)
+        page.locator(INPUT).evaluate(
+            """field => {
+              const clipboardData = new DataTransfer();
+              clipboardData.setData("text", "The token has expired.\\n".repeat(350));
+              field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+            }"""
+        )
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value().startswith("The token has expired.")
+
+
+def test_without_storage_nothing_offers_to_keep_searches(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        page.add_init_script(
+            "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } })"
+        )
+        open_box(page, server)
+        page.get_by_text("Ask a question or type a word.").wait_for()
+        assert page.get_by_role("button", name="Keep recent searches").count() == 0
 
 
 def test_an_error_in_a_part_of_the_dialog_is_reported_once_and_the_rest_works(page, configure, serving):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.asking import INPUT, OPTION, put_question
+from tests.browser.asking import DRAWN, INPUT, OPTION, put_question
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
@@ -103,6 +103,32 @@ def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_s
         assert phone.problems == []
 
 
+def test_keys_scroll_the_sheet_and_the_focus_is_never_under_its_foot(page, build_site, serving):
+    """As with a keyboard on a desktop at 400 %."""
+    with serving.SiteServer(build_site()) as server:
+        page.set_viewport_size({"width": 320, "height": 256})
+        page.goto(server.url + "#semsearch=token")
+        page.locator(OPTION).first.wait_for()
+        page.get_by_role("button", name="Filters").press("Enter")
+        page.get_by_role("button", name="Show 3 results").wait_for()
+        page.locator("#semsearch-facets label").first.wait_for()
+        foot = page.locator(".ss-sheet-foot").bounding_box()["y"]
+        for _ in range(8):
+            page.keyboard.press("Tab")
+            page.wait_for_timeout(50)
+            covered = page.evaluate(
+                """foot => !document.activeElement.closest('.ss-sheet-foot, .ss-sheet-head')
+                  && document.activeElement.getBoundingClientRect().bottom > foot + 1""",
+                foot,
+            )
+            assert not covered, page.evaluate("document.activeElement.outerHTML")
+        page.get_by_role("button", name="Close the filters").focus()
+        page.locator("#semsearch-facets").evaluate("sheet => sheet.scrollTo(0, 0)")
+        page.keyboard.press("PageDown")
+        page.wait_for_function("document.querySelector('#semsearch-facets').scrollTop > 50")
+        assert page.locator("[aria-selected=true]").get_attribute("id") == "semsearch-option-0"
+
+
 def test_filters_of_a_phone_are_offered_with_an_answer(phone, build_site, serving):
     with serving.SiteServer(build_site()) as server:
         phone.goto(server.url)
@@ -125,6 +151,20 @@ def test_a_phone_in_landscape_gets_the_whole_screen(phone, build_site, serving, 
         phone.get_by_role("button", name="Filters").tap()
         done = phone.get_by_role("button", name="Show 3 results").bounding_box()
         assert done["y"] + done["height"] <= 390
+
+
+def test_two_fingers_zoom_in_without_shrinking_the_dialog(browser, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+        page = context.new_page()
+        page.goto(server.url + "#semsearch=token")
+        page.locator(OPTION).first.wait_for()
+        pinch = {"x": 150, "y": 300, "scaleFactor": 2}
+        context.new_cdp_session(page).send("Input.synthesizePinchGesture", pinch)
+        page.wait_for_function("visualViewport.scale > 1.5")
+        page.evaluate(DRAWN)
+        assert round(page.locator("dialog[open]").evaluate("dialog => dialog.offsetHeight")) == 844
+        context.close()
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -117,6 +117,19 @@ def test_an_early_theme_key_opens_the_themes_search_if_triggers_are_left_to_the_
         assert page.locator("dialog[open]").count() == 0
 
 
+def test_what_an_input_method_composes_in_the_themes_field_arrives_whole(page, build_site, serving):
+    with serving.SiteServer(build_site("readthedocs")) as server:
+        read_config(page, server.url)
+        page.locator(TRIGGERS["readthedocs"]).focus()
+        keyboard = page.context.new_cdp_session(page)
+        for text in ("k", "か"):
+            keyboard.send("Input.imeSetComposition", {"text": text, "selectionStart": 1, "selectionEnd": 1})
+            page.wait_for_timeout(400)
+        keyboard.send("Input.insertText", {"text": "か"})
+        page.locator(INPUT).wait_for()
+        assert page.locator(INPUT).input_value() == "か"
+
+
 def test_the_search_page_of_readthedocs_answers_as_before(page, build_site, serving):
     with serving.SiteServer(build_site("readthedocs")) as server:
         page.goto(server.url + "search.html?q=rotate")

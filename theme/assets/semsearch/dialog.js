@@ -8,6 +8,7 @@ import { Search } from "./search.js";
 import { Address, keepOpened, openedFrom, sameQuestion, sharedSearch, Store } from "./state.js";
 import { h, loadStrings, loadStyle, translatedFacets } from "./ui.js";
 
+const AGAIN = 1000; // milliseconds before a file that got lost is requested once more
 const PHONE = "(max-width: 768px), (max-height: 500px)"; // as in dialog.css
 
 export class SemsearchDialog extends HTMLElement {
@@ -37,8 +38,7 @@ export class SemsearchDialog extends HTMLElement {
     this.append(this.dialog);
     this.#listen();
     follow(this);
-    this.later("./start.js", this.start);
-    if (names.length) this.later("./facets.js", this.facets);
+    this.#loadBeside();
   }
 
   /* The results page replaces the following methods. */
@@ -104,6 +104,7 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   begin(search) {
+    this.#loadBeside();
     this.keys.eager = null;
     this.returned = search?.filters && { ...search, ...openedFrom(search) }; // with filters: from an address
     const { active } = this.store.state;
@@ -140,7 +141,9 @@ export class SemsearchDialog extends HTMLElement {
       const text = event.clipboardData.getData("text");
       if (text.length < 400 || !text.includes("\n")) return;
       event.preventDefault();
-      import("./paste.js").then(({ paste }) => paste(input, text));
+      // If the file gets lost, the text arrives as the browser would paste it.
+      const whole = () => document.execCommand("insertText", false, text);
+      import("./paste.js").then(({ paste }) => paste(input, text), whole);
     });
     input.addEventListener("compositionend", typed);
     input.addEventListener("copy", (event) => this.#copyLink(event));
@@ -156,9 +159,9 @@ export class SemsearchDialog extends HTMLElement {
     });
     this.main.addEventListener("pointerdown", (event) => (this.pressed = event));
     this.main.addEventListener("click", (event) => this.#onChoice(event));
-    // A phone's keyboard covers part of the screen.
+    // A phone's keyboard covers part of the screen. A reader who zooms in with two fingers covers nothing.
     visualViewport?.addEventListener("resize", () =>
-      dialog.style.setProperty("--semsearch-vh", `${visualViewport.height}px`),
+      dialog.style.setProperty("--semsearch-vh", `${visualViewport.height * visualViewport.scale}px`),
     );
     addEventListener("popstate", () => this.followAddress());
   }
@@ -206,15 +209,28 @@ export class SemsearchDialog extends HTMLElement {
     this.search.ask(0);
   };
 
-  /** Loads a module once, calls its `fill`. A file that cannot be loaded is tried again; errors of the code are not. */
+  /**
+   * Loads a module once, calls its `fill`. A file that gets lost is requested once more, so that the tap that needs it
+   * counts, and again when the part is next needed; errors of the code are not.
+   */
   later(module, place, name = "filled") {
-    const again = () => (place[name] = null);
-    const filled = ({ fill }) =>
-      Promise.resolve(fill(place, this)).catch((error) => {
-        if (!(error instanceof Event)) throw error;
-        again(); // of a style sheet
-      });
-    return (place[name] ??= import(module).then(filled, again));
+    const load = async (isLast) => {
+      try {
+        const part = await import(module).catch(() => null);
+        if (part) return await part.fill(place, this);
+      } catch (error) {
+        if (!(error instanceof Event)) throw error; // otherwise a style sheet got lost
+      }
+      if (isLast) return void (place[name] = null);
+      await new Promise((done) => setTimeout(done, AGAIN));
+      return load(true);
+    };
+    return (place[name] ??= load());
+  }
+
+  #loadBeside() {
+    this.later("./start.js", this.start);
+    if (this.search.names.length) this.later("./facets.js", this.facets);
   }
 
   #closed() {

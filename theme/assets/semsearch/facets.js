@@ -1,6 +1,6 @@
 /* The facets beside the results. Loaded if a site has facets. */
 
-import { countFilters } from "./state.js";
+import { countFilters, valuesOf } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
 import { facetBox, RANGES } from "./values.js";
 
@@ -10,6 +10,7 @@ const ENGLISH = {
 };
 const FEW = 10; // values that are shown of a long list
 const OPEN = 3; // groups that are open from the start
+const composes = (event) => event.isComposing || event.keyCode === 229; // the key belongs to an input method
 
 /** Keeps groups and rows between answers, so that focus and scrolling survive. */
 export async function fill(panel, parts) {
@@ -85,12 +86,16 @@ class ValueGroup {
     const all = button("ss-quiet", { tabindex: -1 }, () => this.#showAll());
     Object.assign(this, { parts, field, find, list, all, ...groupOf(field, find, list, all) });
     find.addEventListener("input", () => this.#narrow());
-    find.addEventListener("keydown", ({ key }) => key === "Enter" && list.querySelector("label:not([hidden])")?.click());
-    this.group.addEventListener("keydown", (event) => this.#walk(event));
+    this.group.addEventListener("keydown", (event) => {
+      if (composes(event)) return;
+      if (event.key === "Enter" && event.target === find) list.querySelector("label:not([hidden])")?.click();
+      this.#walk(event);
+    });
   }
 
   /** Shows the values of an answer; returns their number. */
-  update(counts, chosen = []) {
+  update(counts, filter) {
+    const chosen = valuesOf(filter);
     const { list } = this;
     const boxes = this.#boxes;
     const shown = new Map(counts.filter(({ count }) => count).map(({ value, count }) => [`${value}`, count]));
@@ -113,7 +118,7 @@ class ValueGroup {
   #showAll() {
     this.#whole = true;
     this.#narrow();
-    this.#boxes.get([...this.#boxes.keys()][FEW])?.box.focus();
+    this.list.children[FEW]?.firstChild.focus();
   }
 
   /** Hides the values that the reader does not look for, and the end of a long list. */

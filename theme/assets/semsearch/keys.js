@@ -69,7 +69,7 @@ export class Keys {
   #walk(event) {
     const { parts } = this;
     const { key, target } = event;
-    if (target.matches(TEXT) && target !== parts.input) return;
+    if (parts.sheet?.isOpen || (target.matches(TEXT) && target !== parts.input)) return; // the sheet covers the list
     const options = optionsOf(parts.list);
     const starts = [parts.input, ...parts.dialog.querySelectorAll(".ss-start:not([hidden]) :is(.ss-query, input)")];
     if (starts.length > 1) {

@@ -133,11 +133,11 @@
   });
   // A press on the theme's field must not focus it. Tab may; then typing, Enter or Down opens the dialog.
   listen("mousedown", (event) => triggerOf(event)?.matches(INPUTS) && event.preventDefault());
-  listen("input", (event) => {
+  listen("input compositionend", (event) => {
     const trigger = triggerOf(event);
     if (!trigger?.matches(INPUTS)) return;
     event.stopImmediatePropagation();
-    if (trigger.value) open(trigger);
+    if (trigger.value && !event.isComposing) open(trigger);
   });
   listen("pointerover focusin touchstart", (event) => triggerOf(event) && warm());
   // Material opens its own search when its field has the focus, so it must not see ours move.

@@ -1,5 +1,6 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
+import { valuesOf } from "./state.js";
 import { button, h, icon, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
@@ -46,6 +47,14 @@ class Recents {
   }
 }
 
+function hasStorage() {
+  try {
+    return !!localStorage;
+  } catch {
+    return false; // the browser forbids it
+  }
+}
+
 const captioned = (label, content, offers) =>
   h("section", { "aria-label": label }, h("div.ss-caption", {}, label, offers), content);
 
@@ -54,7 +63,7 @@ export async function fill(view, parts) {
   t.add(ENGLISH);
   if (config.languages) parts.later("./translations.js", parts.list, "translations");
   await loadStyle(parts, new URL("panels.css", import.meta.url));
-  parts.recents = new Recents(parts.root, config.recents !== false);
+  parts.recents = new Recents(parts.root, config.recents !== false && hasStorage());
 
   function render(state) {
     // The view stays until an answer replaces it.
@@ -108,7 +117,7 @@ function suggestions(parts) {
 function fillChips(place, parts, { facetBox, RANGES }) {
   const { store } = parts;
 
-  function chipSection(field, chosen = []) {
+  function chipSection(field, chosen) {
     const chips = field.values.slice(0, 8).map(({ value, count }) => {
       const { row, update } = facetBox(parts, field, value);
       update(count, chosen.includes(`${value}`));
@@ -121,7 +130,7 @@ function fillChips(place, parts, { facetBox, RANGES }) {
   store.on(["fields", "filters", "answer"], ({ answer, fields, filters }) => {
     if (answer) return;
     const listed = fields.filter(({ type, values }) => !RANGES.includes(type) && values?.length);
-    replace(place, listed.map((field) => chipSection(field, filters[field.name])));
+    replace(place, listed.map((field) => chipSection(field, valuesOf(filters[field.name]))));
   });
 }
 

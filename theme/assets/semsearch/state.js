@@ -47,8 +47,11 @@ export const activeFilters = (filters) =>
 
 export const countFilters = (filters) => activeFilters(filters).reduce((sum, [, { length = 1 }]) => sum + length, 0);
 
+/** Returns the values of a filter; none if it is a range, as in an old link to a facet that was a number then. */
+export const valuesOf = (filter) => (Array.isArray(filter) ? filter : []);
+
 export function toggled(filters, field, value, on) {
-  const others = (filters[field] ?? []).filter((item) => item !== value);
+  const others = valuesOf(filters[field]).filter((item) => item !== value);
   return { ...filters, [field]: on ? [...others, value] : others };
 }
 
@@ -68,10 +71,12 @@ export function appendFilters(params, filters) {
 }
 
 function parseFilters(params) {
-  const filters = {};
+  const filters = Object.create(null); // a link may name a field "constructor"
   for (const [name, value] of params) {
     const [, field, end] = /^f\.(.+?)(?:\.(min|max))?$/.exec(name) ?? [];
-    if (field) filters[field] = end ? { ...filters[field], [end]: value } : [...(filters[field] ?? []), value];
+    if (!field) continue;
+    const values = valuesOf(filters[field]);
+    filters[field] = end ? { ...(!values.length && filters[field]), [end]: value } : [...values, value];
   }
   return filters;
 }
