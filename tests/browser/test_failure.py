@@ -285,6 +285,20 @@ def test_a_dialog_opened_without_a_connection_opens_when_it_is_back(page, config
         put_question(page, "rotate")
 
 
+@pytest.mark.parametrize("button", ["Show more results", "more on this page"])
+def test_more_of_an_answer_from_a_dead_sidecar_comes_from_the_basic_search(page, configure, serving, button):
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.change = lambda body: (
+            body | {"total_results": 99} | {"results": [result | {"more_sections": 4} for result in body["results"]]}
+        )
+        open_box(page, server)
+        put_question(page, "rotate token")
+        server.sidecar.alive = False
+        page.get_by_text(button).first.click()
+        expect(page.locator(MODE)).to_contain_text("Basic search")
+        page.locator(OPTION).first.wait_for()
+
+
 @pytest.mark.parametrize("name", ["sheet.js", "sheet.css"])
 def test_a_tap_whose_file_gets_lost_still_counts(phone, configure, serving, name):
     with serving.SiteServer(configure()) as server:

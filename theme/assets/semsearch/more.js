@@ -4,18 +4,29 @@ import { pick } from "./search.js";
 
 const MOST = 10; // sections of a page in one answer of the API
 
-async function ask(search, question) {
+/** Asks for more of the answer. Null if there is none, or if another answer is shown by now. */
+async function ask(search, question, onError) {
   const { answer } = search.store.state;
   const { shown } = search;
   const given = { ...pick({ ...search.store.state, ...answer }), ...question };
-  const next = await answer.engine.search(given).catch((error) => search.reportError(error));
-  return search.store.state.answer && search.shown === shown ? next : null;
+  const isShown = () => search.store.state.answer && search.shown === shown;
+  const next = await answer.engine.search(given).catch((error) => {
+    search.reportError(error);
+    if (isShown()) onError?.(error);
+  });
+  return (isShown() && next) || null;
 }
+
+/** Asks for what a reader wants to see. If that fails, the question is asked again: another engine may answer it. */
+const askOrRestart = (search, question) =>
+  ask(search, question, ({ status }) => {
+    if (status !== 422) search.ask(0);
+  });
 
 /** Adds the next ten pages to the answer: matches, or `weak` results behind them. */
 export async function addPages(search, weak) {
   const offset = search.store.state.answer.results.length;
-  const next = await ask(search, { offset, ...(weak && { include_weak: true }) });
+  const next = await askOrRestart(search, { offset, ...(weak && { include_weak: true }) });
   const { answer } = search.store.state; // a page may have been expanded meanwhile
   if (next && answer.results.length === offset)
     search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
@@ -31,7 +42,7 @@ export async function expand(search, path) {
   if (answer.engine.page) {
     const weak = found.weak && { include_weak: true };
     const place = { offset, limit: 1, sections_per_page: MOST, ...weak, ...(hidden && { filters: {} }) };
-    [found] = (await ask(search, place))?.results ?? [];
+    [found] = (await askOrRestart(search, place))?.results ?? [];
   }
   if (found?.page.path !== path) return;
   const now = search.store.state; // pages may have been added meanwhile
