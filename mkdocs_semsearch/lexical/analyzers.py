@@ -54,6 +54,10 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
     r"|^[A-Za-z](?:\+\+|#)$"
 )
+_OPERATOR = re.compile(
+    r"[\"'`(“„‘«]*(?P<signs>(?!.*(?P<sign>.)(?P=sign){2})[!#$%&*+\-./:<=>?@\[\\\]^{|}~]{2,4})(?:[\"'`)”’»]+[.,;:!?]*)?"
+)
+_NO_PUNCTUATION = re.compile(r"[#$%&*+/<=>@\[\\\]^{|}~]|::")
 _VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
 _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _NAME_WITH_HUMPS = re.compile(r"[a-z]{2,}(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")  # not `GitHub`
@@ -118,7 +122,7 @@ def exact_text(heading_hierarchy: Sequence[str], content: str) -> str:
 @lru_cache(maxsize=1 << 16)  # a site repeats its words
 def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     """Returns the identifier in a token without white space, with its forms and its parts; None for a plain word."""
-    word = next(raw_words(written), "")
+    word = operator(written) or next(raw_words(written), "")
     forms, parts = identifier_forms(word), identifier_parts(word)
     return (word, forms, parts) if forms or parts else None
 
@@ -171,13 +175,28 @@ def spaced(text: str) -> str:
 
 
 def raw_words(text: str) -> Iterator[str]:
-    """Yields the words between white space, see `spaced`, without the punctuation around them."""
+    """Yields the words between white space, see `spaced`, without the punctuation around them.
+
+    Operators such as `::`, `:=` and `{{` are words. Those that may be punctuation, such as `??`, are words only where
+    the text has no letters and digits.
+    """
+    has_words = any(map(str.isalnum, text))
     for word in spaced(text).split():
+        signs = operator(word)
+        if signs and (not has_words or _NO_PUNCTUATION.search(signs)):
+            yield signs
+            continue
         bare = word.lstrip(_EDGE_START).rstrip(_EDGE_END)
         # A call keeps its brackets, also before a comma: `app()` is the identifier `app`.
         bare = f"{bare})" if bare.endswith("(") else bare
         if bare:
             yield bare
+
+
+def operator(written: str) -> str | None:
+    """Returns the operator of two to four signs that is a token, without quotes and brackets around it, or None."""
+    found = None if written[:1].isalnum() else _OPERATOR.fullmatch(written)
+    return found["signs"] if found else None
 
 
 def identifier_forms(word: str) -> tuple[str, ...]:
@@ -193,7 +212,7 @@ def identifier_forms(word: str) -> tuple[str, ...]:
 @lru_cache(_REMEMBERED_FORMS)  # a question looks up each of its words several times
 def _forms(word: str) -> tuple[str, ...]:
     if not _LOOKS_LIKE_IDENTIFIER.search(word):
-        return ()
+        return (word,) if operator(word) == word else ()
     names = _names(word)
     dotted = (bare for bare in map(_bare_name, names) if "." in bare and "/" not in bare)
     ends = (bare.rsplit(".", 1)[1] for bare in dotted)

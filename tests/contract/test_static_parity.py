@@ -92,6 +92,14 @@ NAMED = {
         ],
         {},
     ),
+    "operators.md": (
+        [
+            "Write `{{ page }}` to print a page.",
+            "The walrus (`:=`) assigns a value.",
+            "```\nA :: B ?? c\nx => y && z\n```",
+        ],
+        {},
+    ),
     "same/a.md": (
         ["Exactly the same words stand here twice."],
         {"status": "stable", "date": datetime.date(2023, 1, 1)},
@@ -183,7 +191,14 @@ status-code
 --maxage=90
 --rotatekeys
 proxy_cache http-exception
-List<T> token""".splitlines(),
+List<T> token
+{{
+:=
+"::"
+??
+what does := do ??
+x&&y && z :-)
+a -> b""".splitlines(),
 )
 CODE = {
     "kind": "code",
@@ -634,6 +649,14 @@ def test_text_is_analysed_alike(engine):
         "feature:keys",
         "Bug: ",
         "queſtion: keys",
+        "`::@`",
+        "(`{{`).",
+        "a := b != c ?? d!! :-)",
+        "?? !!",
+        "... --- ::: });",
+        "“:=”,",
+        "<=>",
+        "}}",
     ]
     texts = [*hostile_texts(), *names]
     for name, wanted in (

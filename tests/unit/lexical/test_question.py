@@ -30,7 +30,7 @@ from tests.made_index import made_page, opened
         ('rotate "keys', 'rotate "keys', ("rotate", "keys"), ()),
         ('""', '""', (), ()),
         ('" "', '" "', (), ()),
-        ('"?!"', "?!", (), ()),
+        ('"?!"', "?!", ("?!",), ()),
         (
             "app.add_route() --no-livereload",
             "app.add_route() --no-livereload",

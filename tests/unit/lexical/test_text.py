@@ -8,6 +8,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     identifier_forms,
     identifier_parts,
     is_code,
+    lexical_texts,
     plain_words,
     prepare,
     raw_words,
@@ -265,6 +266,29 @@ def test_text_is_prepared_for_words():
 
 def test_a_call_before_a_comma_is_a_call():
     assert list(raw_words('"app.run()", `go()`.')) == ["app.run()", "go()"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("`::`", ["::"]),
+        ("what does (`:=`). do", ["what", "does", ":=", "do"]),
+        ("{{ x }}", ["{{", "x", "}}"]),
+        ("??", ["??"]),
+        ("why ?? help !! ...", ["why", "help"]),
+        ("**kwargs", ["kwargs"]),
+        ("});", []),
+    ],
+)
+def test_an_operator_is_a_word_unless_it_may_be_punctuation(text, words):
+    assert list(raw_words(text)) == words
+
+
+@pytest.mark.parametrize("operator", ["::", ":=", "{{", "??", "!=", "..", "->", "&&"])
+def test_an_operator_is_indexed_whole(operator):
+    texts = lexical_texts(["Operators"], f"Write `a {operator} b`, or `{operator}`.", ())
+    assert operator in texts["identifiers"].split()
+    assert identifier_forms(operator) == (operator,)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ const PHRASE = /"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«�
 
 const IDENTIFIER =
   /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$|^[A-Za-z](?:\+\+|#)$/u;
+const OPERATOR = /^["'`(“„‘«]*((?!.*(.)\2\2)[!#$%&*+\-./:<=>?@[\\\]^{|}~]{2,4})(?:["'`)”’»]+[.,;:!?]*)?$/;
+const NO_PUNCTUATION = /[#$%&*+/<=>@[\\\]^{|}~]|::/;
 const VERSION = /^v(?=[0-9]+\.[0-9])/;
 const AROUND_IDENTIFIER = /^[-<>/@$.~=({#]+|[-<>/@$.~=({#]+$/g;
 const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
@@ -141,10 +143,20 @@ export function tellingLines(text) {
   return [...new Set(parts)].join("\n");
 }
 
-/** Splits a text at white space, and where scripts meet; removes the punctuation around each word. */
+const operator = (written) => OPERATOR.exec(written)?.[1];
+
+/**
+ * Splits a text at white space, and where scripts meet; removes the punctuation around each word. Operators are words;
+ * what may be punctuation, such as `??`, only where there are no letters and digits.
+ */
 function rawWords(text) {
   const words = text.replace(SCRIPTS_MEET, " ").split(/\s+/);
-  const bare = words.map((word) => word.replace(EDGE_START, "").replace(EDGE_END, ""));
+  const hasWords = /[\p{L}\p{N}]/u.test(text);
+  const bare = words.map((word) => {
+    const signs = operator(word);
+    if (signs && (!hasWords || NO_PUNCTUATION.test(signs))) return signs;
+    return word.replace(EDGE_START, "").replace(EDGE_END, "");
+  });
   // A call keeps its brackets: `app()` is the identifier `app`.
   return bare.filter(Boolean).map((word) => (word.endsWith("(") ? `${word})` : word));
 }
@@ -162,7 +174,8 @@ const spoken = (word) =>
 
 /** Returns the forms under which an identifier is indexed as a whole; none for a plain word. */
 export function identifierForms(word) {
-  if (isTooLong(word) || !IDENTIFIER.test(word)) return [];
+  if (isTooLong(word)) return [];
+  if (!IDENTIFIER.test(word)) return operator(word) === word ? [word] : [];
   const names = namesIn(word);
   const dotted = names.map(bareName).filter((bare) => bare.includes(".") && !bare.includes("/"));
   const forms = [...names, ...dotted.map((bare) => bare.split(".").at(-1))];
