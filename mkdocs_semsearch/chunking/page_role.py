@@ -96,7 +96,9 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     """
     folders, name = _place(path)
     root = folders[1:] if folders and (folders[0] == "docs" or _is_language(folders[0])) else folders
-    within = [*root, name] if _is_index(path) else root  # an index page is in the folder whose name it has
+    # An index page is in the folder whose name it has. In a built site, any page may be `name/index.html`.
+    is_of_folder = _is_index(path) and (name in _BLOG_FOLDERS or not path.endswith(".html"))
+    within = [*root, name] if is_of_folder else root
     top = within[0] if within else ""
     if top in _ARCHIVE_FOLDERS or _OUTDATED_FOLDER.fullmatch(top):
         return "archive"

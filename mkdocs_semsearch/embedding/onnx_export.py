@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -36,6 +37,9 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError, reason
 
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of a full disk; a model whose code needs a file or program that is not there cannot be traced."""
+
 # Part of the cache key: increase it if the export of the same model changes.
 RECIPE = 2
 LOWEST_SIMILARITY = 0.99
@@ -140,7 +144,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)
     except Exception as error:  # the exporter raises all kinds of exceptions for a model that it cannot trace
-        if isinstance(error, OSError) and error.errno:  # transformers raises one without a number for an odd model
+        if isinstance(error, OSError) and error.errno in _FULL:
             raise _not_written(folder, error) from error
         return _failed(folder, f"the model cannot be traced ({type(error).__name__}: {first_line(error)})")
     doubt = None
@@ -211,7 +215,8 @@ def _write_tokenizer(embedder: SentenceTransformerEmbedder, file: Path) -> None:
     if embedder.tokenizer_file is not None:
         shutil.copyfile(embedder.tokenizer_file, file)
     else:
-        embedder.model.tokenizer.backend_tokenizer.save(str(file))
+        # Its own `save` raises no OSError if the disk is full.
+        file.write_bytes(embedder.model.tokenizer.backend_tokenizer.to_str(pretty=True).encode())
 
 
 def _keep(source: Path, cached: Path) -> None:

@@ -214,28 +214,31 @@ def publish_assets(assets: Path, source: Path) -> None:
     that returns its exports, so that names of different modules do not collide.
 
     Args:
-        assets: the folder of the widget in the site, with copies of the sources. Files that are missing or not equal to
-            their source stay as they are: a site can have its own.
+        assets: the folder of the widget in the site, with copies of the sources. Missing files, and those that are not
+            equal to their source, stay as they are: a site can have its own. Only the entries are always replaced,
+            because other scripts import from them.
         source: the folder with the sources.
     """
     states = ((path, path.stat()) for path in sorted((*source.rglob("*.js"), *source.rglob("*.css"))))
     files = tuple((path, status.st_mtime_ns, status.st_size) for path, status in states)
     for name, copied, text in _published_assets(source, files):
         with suppress(FileNotFoundError):
-            if (assets / name).read_bytes() == copied:
-                (assets / name).write_text(text, encoding="utf-8")
+            if (assets / name).read_bytes() == copied or name in ENTRIES:
+                (assets / name).write_bytes(text)
 
 
 @lru_cache(maxsize=1)  # a preview needs the same files in every rebuild
-def _published_assets(source: Path, files: tuple[tuple[Path, int, int], ...]) -> list[tuple[str, bytes, str]]:
-    """Returns the name, the source and the published text of every script and style sheet.
+def _published_assets(source: Path, files: tuple[tuple[Path, int, int], ...]) -> list[tuple[str, bytes, bytes]]:
+    """Returns the name, the source and the published form of every script and style sheet.
 
     Args:
         source: the folder with the sources.
         files: path, time of the last change in ns, and size in bytes of every source.
     """
     sources = {path.relative_to(source).as_posix(): path.read_bytes() for path, _, _ in files}
-    plain = {name: _COMMENT.sub("", content.decode("utf-8")) for name, content in sources.items()}
+    # A checkout on Windows has other line ends.
+    texts = {name: content.decode("utf-8").replace("\r\n", "\n") for name, content in sources.items()}
+    plain = {name: _COMMENT.sub("", text) for name, text in texts.items()}
     members = {entry: list(_modules(entry, plain)) for entry in ENTRIES}
     published = []
     for name, text in plain.items():
@@ -243,7 +246,7 @@ def _published_assets(source: Path, files: tuple[tuple[Path, int, int], ...]) ->
             text = _one_script(members[name], plain)
         elif name not in members[ENTRIES[0]]:
             text = _with_dialog_imports(name, text, members)
-        published.append((name, sources[name], _INDENTATION.sub("", text)))
+        published.append((name, sources[name], _INDENTATION.sub("", text).encode()))
     return published
 
 

@@ -299,6 +299,25 @@ def test_more_of_an_answer_from_a_dead_sidecar_comes_from_the_basic_search(page,
         page.locator(OPTION).first.wait_for()
 
 
+def test_a_closed_dialog_does_not_ask_again(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.change = lambda body: body | {"total_results": 99}
+        open_box(page, server)
+        put_question(page, "rotate token")
+        held = []
+        page.route("**/search?*offset=*", lambda route: held.append(route))
+        page.get_by_text("Show more results").click()
+        until(page, lambda: held)
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="hidden")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        with page.expect_event("requestfailed"):
+            held[0].abort()
+        page.wait_for_timeout(500)
+        assert asked == []
+
+
 @pytest.mark.parametrize("name", ["sheet.js", "sheet.css"])
 def test_a_tap_whose_file_gets_lost_still_counts(phone, configure, serving, name):
     with serving.SiteServer(configure()) as server:

@@ -65,7 +65,7 @@ def test_listed_pages_of_several_indexes_are_one_list(tmp_path):
             made_page(
                 f"{day}.md",
                 "Text.",
-                front_matter={"date": [*earlier, date] if earlier else date},
+                front_matter={"date": [date, *earlier] if earlier else date},
                 dated=datetime.date(2025, 1, 20 - day),
             )
             for day, date in dates.items()

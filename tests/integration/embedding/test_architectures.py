@@ -112,6 +112,16 @@ def test_full_disk_says_nothing_about_the_model(folder_of, tmp_path, monkeypatch
     assert export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache").quantized
 
 
+def test_a_model_that_lacks_a_file_cannot_be_traced(folder_of, tmp_path, monkeypatch):
+    def failing(*arguments: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "nvcc")
+
+    monkeypatch.setattr(onnx_export, "trace_encoder", failing)
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))
+    result = export_query_encoder(embedder, tmp_path / "index", TEXTS, tmp_path / "cache")
+    assert "cannot be traced (FileNotFoundError: " in result.reason
+
+
 def test_nothing_is_exported_when_the_vectors_differ(folder_of, tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_export, "LOWEST_SIMILARITY", 1.1)
     embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")))

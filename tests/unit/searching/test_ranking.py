@@ -189,7 +189,7 @@ def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     assert match_share(question, 0.8, 20.0, without_server) == without_server["share"]
 
 
-def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"], by_words=True):
+def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"], by_words=True, question="x"):
     """Returns the scores of chunks without priors and literal matches."""
     count = len(factors)
     rows, ones = np.arange(count), np.ones(count, np.float32)
@@ -205,7 +205,7 @@ def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"],
         languages=PageLanguages.of([None] * count, [None] * count, {}, "en"),
         length_factor=factors,
     )
-    rules = ScoreRules(read_question("x"), chunk_map, SEMANTIC_WEIGHT, None, {**MATCHES, "share": share}, by_words)
+    rules = ScoreRules(read_question(question), chunk_map, SEMANTIC_WEIGHT, None, {**MATCHES, "share": share}, by_words)
     return rules.judged(rows, similarities, words, {}, ones, headed=headed, scale=None).scored((rows, rows))
 
 
@@ -228,6 +228,13 @@ def test_words_decide_where_a_heading_has_all_of_them():
     assert headed.matching.tolist() == plain.matching.tolist()
     sides = fuse(*plain.scaled, HEADING_SEMANTIC * 0.5)
     assert headed.scores[:2].tolist() == pytest.approx(((sides[:2] + HEADING_BONUS) / (1 + HEADING_BONUS)).tolist())
+
+
+def test_every_chunk_with_the_phrase_matches():
+    words = LexicalHits(np.arange(2), np.float32([20, 0.1]))
+    for question, matching in (("x", [True, False]), ('"x"', [True, True])):
+        found = scored(np.float32([0.9, 0]), words, np.ones(2, np.float32), question=question)
+        assert found.matching.tolist() == matching
 
 
 def test_a_chunk_with_little_text_needs_more_similarity_and_more_words():

@@ -100,7 +100,9 @@ def test_a_file_of_the_site_itself_stays_as_it_is(tmp_path):
     own = {tmp_path / "mode.js": "// Mine.\nexport const fill = () => {};\n", tmp_path / "dialog.css": "/* mine */\n"}
     for path, text in own.items():
         path.write_text(text, encoding="utf-8")
+    (tmp_path / "dialog.js").write_text("// Nothing can be imported from this.\n", encoding="utf-8")
     publish_assets(tmp_path, ASSETS)
+    assert "export const" in (tmp_path / "dialog.js").read_text("utf-8")
     assert {path: path.read_text("utf-8") for path in own} == own
     assert "/*" not in (tmp_path / "semsearch.css").read_text("utf-8")
 
@@ -115,3 +117,14 @@ def test_a_changed_source_is_joined_again(tmp_path):
     shutil.copy(source / "dialog.js", site)
     publish_assets(site, source)
     assert "const added = 1;" in (site / "dialog.js").read_text("utf-8")
+
+
+def test_sources_with_line_ends_of_windows_are_published_alike(joined, tmp_path):
+    source, site = tmp_path / "source", tmp_path / "site"
+    shutil.copytree(ASSETS, source)
+    for path in (*source.rglob("*.js"), *source.rglob("*.css")):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    shutil.copytree(source, site)
+    publish_assets(site, source)
+    for path in (*joined.rglob("*.js"), *joined.rglob("*.css")):
+        assert (site / path.relative_to(joined)).read_text("utf-8") == path.read_text("utf-8")

@@ -20,7 +20,7 @@ async function ask(search, question, onError) {
 /** Asks for what a reader wants to see. If that fails, the question is asked again: another engine may answer it. */
 const askOrRestart = (search, question) =>
   ask(search, question, ({ status }) => {
-    if (status !== 422) search.ask(0);
+    if (status !== 422 && search.store.state.open) search.ask(0);
   });
 
 /** Adds the next ten pages to the answer: matches, or `weak` results behind them. */
