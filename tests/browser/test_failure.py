@@ -8,7 +8,8 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, INPUT, OPTION, put_question, read_config, until
+from tests.browser.asking import DRAWN, INPUT, OPTION, expect_titles, put_question, read_config, until
+from tests.browser.site_server import PAGES
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -416,3 +417,24 @@ def test_a_host_without_a_sidecar_means_basic_search(page, configure, serving):
         page.fill(INPUT, "rotate")
         page.locator(OPTION).first.wait_for()
         assert page.locator(MODE).is_visible()
+
+
+@pytest.mark.parametrize("button", ["Show more results", "more on this page"])
+def test_more_of_an_answer_from_an_index_that_is_gone_is_the_answer_from_the_new_one(page, configure, serving, button):
+    def page_of(number):
+        return PAGES[0] | {"path": f"p{number}.md", "url": f"p{number}/", "title": f"Page {number}"}
+
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.pages = [page_of(number) for number in range(14)]
+
+        def more(body):
+            return body | {"results": [result | {"more_sections": 4} for result in body["results"]]}
+
+        server.sidecar.change = more
+        open_box(page, server)
+        put_question(page, "token")
+        server.sidecar.pages = [page_of(number) for number in (20, 21, *range(5, 12))]
+        server.sidecar.change = lambda body: more(body) | {"build_id": "new"}
+        page.get_by_text(button).first.click()
+        expect(page.locator(".ss-total")).to_have_text("9 results")
+        expect_titles(page, *(f"Page {number}" for number in (20, 21, *range(5, 12))))

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from mkdocs_semsearch.cli import main
-from tests.browser.asking import INPUT, OPTION, put_question, type_question
+from tests.browser.asking import DIALOG, INPUT, OPTION, put_question, type_question
 from tests.integration.sites import QUIET, DocsSite
 
 from .conftest import CONFIG, DOCS, ROOT
@@ -190,3 +190,36 @@ def test_versions_of_mike_have_a_static_search_each(page, serving, tmp_path):
             assert page.locator("h1").first.inner_text() == f"Version {version}"
         assert server.sidecar.requests == []
     assert {path.parent.parent.name for path in online.glob("*/semsearch/static.json")} == {"1.0", "2.0", "latest"}
+
+
+def test_the_question_joins_an_address_whose_path_begins_with_two_slashes(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        address = f"{server.origin}//guide/auth/"
+        page.goto(address)
+        page.keyboard.press("Control+k")
+        put_question(page, "token")
+        page.wait_for_function(f"location.href === '{address}#semsearch=token'")
+        page.locator("[data-semsearch=preview] .ss-title").wait_for()  # parts that are loaded after the address changes
+        page.keyboard.press("Escape")
+        page.wait_for_function(f"location.href === '{address}'")
+        assert page.problems == []
+
+
+def test_on_a_phone_a_page_with_a_base_keeps_its_address(phone, configure, serving):
+    site = configure()
+    index = site / "index.html"
+    html = index.read_text().replace('="assets/', '="/assets/')
+    index.write_text(html.replace("<head>", '<head><base href="/guide/auth/">'))
+    with serving.SiteServer(site) as server:
+        phone.goto(server.url)
+        phone.evaluate("semsearch.open()")
+        phone.locator(DIALOG).wait_for()
+        assert phone.url == f"{server.url}#semsearch="
+
+
+def test_a_query_in_an_address_whose_path_begins_with_two_slashes_opens_the_dialog(page, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(f"{server.origin}//guide/auth/?q=token")
+        page.locator(OPTION).first.wait_for()
+        assert page.url == f"{server.origin}//guide/auth/#semsearch=token"
+        assert page.problems == []

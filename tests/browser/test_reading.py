@@ -387,3 +387,12 @@ def test_tasks_have_boxes_and_a_bar_in_code_ends_no_cell(page, site):
     shown = page.locator(f"{PREVIEW} .ss-excerpt").first
     expect(shown.locator("li")).to_have_text(["☑ rotate the token", "☐ revoke it"])
     expect(shown.locator("td")).to_have_text(["token", "str | None", "The token."])
+
+
+def test_a_click_of_assistive_technology_opens_a_result_though_no_press_precedes_it(page, site):
+    ask(page, site, "token")
+    click = """option => option.dispatchEvent(
+      new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1, clientX: 9, clientY: 9 }))"""
+    page.locator(OPTION).first.evaluate(click)
+    page.wait_for_url("**/guide/auth/**")
+    assert page.problems == []

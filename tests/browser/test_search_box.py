@@ -1072,6 +1072,25 @@ def test_recent_searches_are_kept_removed_and_switched_off(page, site):
     assert page.evaluate("Object.values(localStorage).join()") == "null"
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "button", "kept"),
+    [
+        ('["limits", "token", "rotate"]', "Remove “token”", '["limits","rotate"]'),
+        ("null", "Remove “token”", "null"),
+        ("null", "Clear", "null"),
+    ],
+)
+def test_recent_searches_follow_what_another_tab_has_done(page, site, elsewhere, button, kept):
+    page.goto(site.url)
+    store = "stored => localStorage.setItem('semsearch:/', stored)"
+    page.evaluate(store, '["token", "rotate"]')
+    page.keyboard.press("Control+k")
+    expect(page.locator(".ss-query")).to_have_text(["token", "rotate"])
+    page.evaluate(store, elsewhere)
+    page.locator(".ss-start").get_by_role("button", name=button).first.click()
+    assert page.evaluate("localStorage.getItem('semsearch:/')") == kept
+
+
 def test_the_dialog_dispatches_its_events(page, site):
     page.goto(site.url)
     page.evaluate(

@@ -173,3 +173,23 @@ def test_marks_come_with_each_page_of_instant_navigation(page, build_site, servi
         page.keyboard.press("Enter")
         page.wait_for_url("**/guide/auth/?h=*")
         page.locator("article mark[data-md-highlight]").first.wait_for()
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_the_dialog_opens_where_a_script_has_replaced_the_body(page, build_site, serving, opened):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        page.goto(server.url)
+        if opened:
+            page.keyboard.press("Control+k")
+            page.locator(DIALOG).wait_for()
+            page.keyboard.press("Escape")
+        page.evaluate("document.body.replaceWith(document.createElement('body'))")
+        page.keyboard.press("Control+k")
+        put_question(page, "token")
+        page.keyboard.press("Escape")
+        page.locator(DIALOG).wait_for(state="hidden")
+        page.evaluate("document.body.replaceWith(document.createElement('body'))")
+        page.evaluate("location.hash = 'semsearch=rotate'")
+        page.locator(OPTION).first.wait_for()
+        page.locator(DIALOG).wait_for()
+        assert page.problems == []

@@ -414,3 +414,18 @@ def test_a_phone_gets_the_whole_screen_and_back_closes(phone, build_site, servin
         phone.wait_for_function("!location.hash")
         assert phone.evaluate("document.documentElement.scrollWidth") <= 390
         assert phone.problems == []
+
+
+def test_a_result_at_the_address_of_the_page_shows_its_content_tab_again(page, build_site, serving):
+    with serving.SiteServer(build_site("material")) as server:
+        page.goto(server.url + "reference/hidden/?h=uncommon#second-tab")
+        heading = page.locator("#second-tab")
+        heading.wait_for()
+        page.locator(".tabbed-set > input").nth(1).press("ArrowLeft")  # a click would change the address
+        heading.wait_for(state="hidden")
+        page.locator(TRIGGERS["material"]).click()
+        put_question(page, "uncommon")
+        page.keyboard.press("Enter")
+        heading.wait_for()
+        expect(heading).to_be_in_viewport()
+        assert page.url == server.url + "reference/hidden/?h=uncommon#second-tab"

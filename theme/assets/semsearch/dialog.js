@@ -87,6 +87,7 @@ export class SemsearchDialog extends HTMLElement {
       const active = document.activeElement;
       this.returnTo = trigger ?? (active === document.body ? null : active);
       this.address.enter(matchMedia(PHONE).matches);
+      if (!this.isConnected) document.body.append(this); // Back, after a script has replaced the body
       this.#lock(true);
       this.dialog.showModal();
       this.report("open");
@@ -170,7 +171,9 @@ export class SemsearchDialog extends HTMLElement {
     const link = event.target.closest("a[href]");
     if (!link) return;
     // The click that ends the selection of text opens nothing.
-    if (event.detail && Math.hypot(event.x - this.pressed.x, event.y - this.pressed.y) > 9) return event.preventDefault();
+    const { pressed } = this;
+    this.pressed = null; // assistive technology clicks without a press
+    if (event.detail && Math.hypot(event.x - pressed?.x, event.y - pressed?.y) > 9) return event.preventDefault();
     this.recents?.add(this.store.state.query);
     this.store.set({ opened: link.hit }); // before hiding, which ends the search
     if (event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
@@ -179,6 +182,8 @@ export class SemsearchDialog extends HTMLElement {
     keepOpened(this.store.state, link.href);
     this.returnTo = null;
     this.hide();
+    // The reader may have changed the tab in which the heading is; the browser says nothing of the same address.
+    if (link.href === location.href) dispatchEvent(new Event("hashchange"));
   }
 
   /** Copies the link of the active row. */

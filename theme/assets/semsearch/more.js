@@ -17,11 +17,17 @@ async function ask(search, question, onError) {
   return (isShown() && next) || null;
 }
 
-/** Asks for what a reader wants to see. If that fails, the question is asked again: another engine may answer it. */
-const askOrRestart = (search, question) =>
-  ask(search, question, ({ status }) => {
-    if (status !== 422 && search.store.state.open) search.ask(0);
-  });
+/**
+ * Asks for what a reader wants to see. If that fails, the question is asked again: another engine may answer it. So it is
+ * if the index is another one by now, in which other pages are behind those in the list.
+ */
+async function askOrRestart(search, question) {
+  const restart = () => search.store.state.open && search.ask(0);
+  const next = await ask(search, question, ({ status }) => status !== 422 && restart());
+  if (!next || next.build === search.store.state.answer.build) return next;
+  restart();
+  return null;
+}
 
 /** Adds the next ten pages to the answer: matches, or `weak` results behind them. */
 export async function addPages(search, weak) {

@@ -22,7 +22,7 @@ class PageAddress {
   restore() {}
 
   update(search) {
-    const address = location.pathname + (isQuestion(search) ? `?${questionKey(search, NAME)}` : "");
+    const address = location.href.split(/[?#]/)[0] + (isQuestion(search) ? `?${questionKey(search, NAME)}` : "");
     history.replaceState(history.state, "", address);
   }
 }

@@ -54,11 +54,11 @@ export class Sidecar {
 export function toAnswer(engine, { query, filters, correct }, body) {
   const results = body.results.map((result) => ({ ...result, sections: result.sections.map(withUnits) }));
   const { total_results: total, weaker_results: weaker = 0, facets = {} } = body;
-  const { corrected = {}, missing_phrases: missing = [], insights } = body;
+  const { corrected = {}, missing_phrases: missing = [], insights, build_id: build } = body;
   const noted = missing.length > 0 || Object.keys(corrected).length > 0;
   const mode = body.degraded ? "degraded" : engine.mode;
   const asked = { query, filters, literal: correct === false };
-  return { ...asked, results, total, weaker, facets, corrected, missing, noted, mode, engine, insights };
+  return { ...asked, results, total, weaker, facets, corrected, missing, noted, mode, engine, insights, build };
 }
 
 /** Converts code points to UTF-16 units. */

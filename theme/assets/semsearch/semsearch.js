@@ -22,7 +22,8 @@
   let typed = "";
 
   const host = document.querySelector("semsearch-dialog") ?? document.createElement("semsearch-dialog");
-  if (!host.isConnected) (document.body ?? document.documentElement).append(host);
+  const attach = () => host.isConnected || (document.body ?? document.documentElement).append(host);
+  attach(); // and again when a script has replaced the body
   // Some themes load scripts in the head. The dialog inherits the body's font there; moving an open one would close it.
   if (!document.body) addEventListener("DOMContentLoaded", () => host.isOpen || document.body.append(host));
 
@@ -44,6 +45,7 @@
     if (loading) return;
     loading = true;
     typed = "";
+    attach();
     const theirs = trigger || shortcut === "theme"; // the events with which the theme opens its own search
     try {
       await load();
@@ -239,7 +241,7 @@
     const holdBack = (released) => {
       const { Worker } = window;
       const query = form && new URLSearchParams(location.search).get("q");
-      if (query) history.replaceState(history.state, "", `${location.pathname}#semsearch=${encodeURIComponent(query)}`);
+      if (query) history.replaceState(history.state, "", `${location.href.split("?")[0]}#semsearch=${encodeURIComponent(query)}`);
       rename("");
       window.Worker = new Proxy(Worker, {
         construct(real, [url, options]) {

@@ -87,21 +87,22 @@ const queryButton = ({ ask }, query, name) =>
 function recentSection(parts, mode, again) {
   const { t, recents, input } = parts;
   const { queries, enabled } = recents;
-  const keep = (some) => () => {
-    recents.queries = some;
+  // Another tab may have changed them since.
+  const keep = (change) => () => {
+    recents.queries = change(recents.queries);
     again();
     input.focus();
   };
-  const offer = (key, some) => button("ss-quiet", {}, keep(some), t(key));
+  const offer = (key, change) => button("ss-quiet", {}, keep(change), t(key));
   if (mode === "offline") return h("p.ss-note", {}, t("start_offline"));
   if (!enabled || queries?.length === 0) return h("p.ss-note", {}, t("start"));
-  if (!queries) return h("div.ss-caption", {}, offer("keep_recent", []));
+  if (!queries) return h("div.ss-caption", {}, offer("keep_recent", (now) => now ?? []));
   const rows = queries.map((query) => {
-    const forget = keep(queries.filter((item) => item !== query));
+    const forget = keep((now) => now && now.filter((item) => item !== query));
     const name = { "aria-label": t("remove_recent", { query }) };
     return h("li.ss-recent", {}, queryButton(parts, query, "recent"), button("ss-round", name, forget, icon("close")));
   });
-  const offers = h("span", {}, offer("clear_recent", []), offer("stop_recent", null));
+  const offers = h("span", {}, offer("clear_recent", (now) => now && []), offer("stop_recent", () => null));
   return captioned(t("recent"), h("ul", {}, rows), offers);
 }
 

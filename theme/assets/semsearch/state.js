@@ -118,6 +118,9 @@ export function openedFrom(search) {
   }
 }
 
+/** Returns the address of the page with another fragment; whole, since a path may begin with "//" and a page have a <base>. */
+const withHash = (hash) => location.href.split("#")[0] + hash;
+
 /** Keeps the search in the fragment. On a phone Back closes the dialog. */
 export class Address {
   #before = "";
@@ -128,7 +131,7 @@ export class Address {
     const shared = sharedSearch();
     this.#before = shared ? "" : location.hash;
     this.#pushed = push && !shared;
-    if (this.#pushed) history.pushState(history.state, "", "#semsearch=");
+    if (this.#pushed) history.pushState(history.state, "", withHash("#semsearch="));
   }
 
   update(search) {
@@ -157,6 +160,6 @@ export class Address {
   }
 
   #replace(hash) {
-    if (hash !== location.hash) history.replaceState(history.state, "", location.pathname + location.search + hash);
+    if (hash !== location.hash) history.replaceState(history.state, "", withHash(hash));
   }
 }
