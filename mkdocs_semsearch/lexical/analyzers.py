@@ -54,9 +54,11 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
     r"|^[A-Za-z](?:\+\+|#)$"
 )
+# Two to four signs, of which no three in a row are equal as in `---`, with quotes and brackets around them.
 _OPERATOR = re.compile(
     r"[\"'`(“„‘«]*(?P<signs>(?!.*(?P<sign>.)(?P=sign){2})[!#$%&*+\-./:<=>?@\[\\\]^{|}~]{2,4})(?:[\"'`)”’»]+[.,;:!?]*)?"
 )
+_LONGEST_OPERATOR = 12  # with its quotes; longer tokens are not tried, so that no text makes the pattern slow
 _NO_PUNCTUATION = re.compile(r"[#$%&*+/<=>@\[\\\]^{|}~]|::")
 _VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
 _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
@@ -195,7 +197,9 @@ def raw_words(text: str) -> Iterator[str]:
 
 def operator(written: str) -> str | None:
     """Returns the operator of two to four signs that is a token, without quotes and brackets around it, or None."""
-    found = None if written[:1].isalnum() else _OPERATOR.fullmatch(written)
+    if len(written) > _LONGEST_OPERATOR or written[:1].isalnum():
+        return None
+    found = _OPERATOR.fullmatch(written)
     return found["signs"] if found else None
 
 

@@ -278,6 +278,7 @@ def test_a_call_before_a_comma_is_a_call():
         ("why ?? help !! ...", ["why", "help"]),
         ("**kwargs", ["kwargs"]),
         ("});", []),
+        ("(" * 50_000 + "::", []),
     ],
 )
 def test_an_operator_is_a_word_unless_it_may_be_punctuation(text, words):

@@ -21,6 +21,7 @@ const PHRASE = /"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«�
 const IDENTIFIER =
   /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$|^[A-Za-z](?:\+\+|#)$/u;
 const OPERATOR = /^["'`(“„‘«]*((?!.*(.)\2\2)[!#$%&*+\-./:<=>?@[\\\]^{|}~]{2,4})(?:["'`)”’»]+[.,;:!?]*)?$/;
+const LONGEST_OPERATOR = 12;
 const NO_PUNCTUATION = /[#$%&*+/<=>@[\\\]^{|}~]|::/;
 const VERSION = /^v(?=[0-9]+\.[0-9])/;
 const AROUND_IDENTIFIER = /^[-<>/@$.~=({#]+|[-<>/@$.~=({#]+$/g;
@@ -143,7 +144,8 @@ export function tellingLines(text) {
   return [...new Set(parts)].join("\n");
 }
 
-const operator = (written) => OPERATOR.exec(written)?.[1];
+/** Returns the operator of two to four signs that is a token, without quotes and brackets around it. */
+const operator = (written) => (written.length > LONGEST_OPERATOR ? null : OPERATOR.exec(written)?.[1]);
 
 /**
  * Splits a text at white space, and where scripts meet; removes the punctuation around each word. Operators are words;
