@@ -316,7 +316,7 @@ def test_a_closed_dialog_does_not_ask_again(page, configure, serving):
         with page.expect_event("requestfailed"):
             held[0].abort()
         page.wait_for_timeout(500)
-        assert asked == []
+        assert not any("/search?" in url for url in asked)
 
 
 @pytest.mark.parametrize("name", ["sheet.js", "sheet.css"])

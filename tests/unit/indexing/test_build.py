@@ -60,7 +60,7 @@ def test_the_report_says_what_was_done(place, tmp_path):
     assert (index.manifest.pages, index.manifest.sections, index.manifest.chunks) == (3, 4, 5)
     assert str(report) == (
         f"3 pages, 5 chunks (5 embedded, 0 reused) in {report.seconds:.1f} s, "
-        f"{report.size_bytes / 1e6:.1f} MB, build {report.build_id}"
+        f"{report.size_bytes / 1e3:.0f} kB, build {report.build_id}"
     )
 
 
