@@ -54,9 +54,9 @@ _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
     r"|^[A-Za-z](?:\+\+|#)$"
 )
-# Two to four signs, of which no three in a row are equal as in `---`, with quotes and brackets around them.
+# Two to four signs, of which no three in a row are equal as in `---`, with quotes and punctuation around them.
 _OPERATOR = re.compile(
-    r"[\"'`(“„‘«]*(?P<signs>(?!.*(?P<sign>.)(?P=sign){2})[!#$%&*+\-./:<=>?@\[\\\]^{|}~]{2,4})(?:[\"'`)”’»]+[.,;:!?]*)?"
+    r"[\"'`(“„‘«]*(?P<signs>(?!.*(?P<sign>.)(?P=sign){2})[!#$%&*+\-./:<=>?@\[\\\]^{|}~]{2,4}?)[\"'`)”’»]*[.,;:!?]*"
 )
 _LONGEST_OPERATOR = 12  # with its quotes; longer tokens are not tried, so that no text makes the pattern slow
 _NO_PUNCTUATION = re.compile(r"[#$%&*+/<=>@\[\\\]^{|}~]|::")
