@@ -38,7 +38,7 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError, reason
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""Errors of a full disk; a model whose code needs a file or program that is not there cannot be traced."""
+"""Numbers of the errors of a full disk. Any other, such as a missing compiler, is an error of the model's own code."""
 
 # Part of the cache key: increase it if the export of the same model changes.
 RECIPE = 2

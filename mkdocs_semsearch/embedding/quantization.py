@@ -237,7 +237,7 @@ def _mixed_product(
 def _input_in_8_bits(
     given: str, name: str, large: NDArray[np.int64], length: int
 ) -> tuple[list[Any], dict[str, NDArray[Any]]]:
-    """Returns the nodes that divide the `length` columns of an input in large ones and 8 bits, and their arrays."""
+    """Returns the nodes that split an input of `length` columns into large ones and 8 bits, and their arrays."""
     from onnx import helper
 
     parts = [f"{name}_int8", f"{name}_scale", f"{name}_zero"]
@@ -294,7 +294,7 @@ def _blocks(rows: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.fl
 
 
 def _scales(largest: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns the scales with which these largest values become 127; 1 for zeros and denormal numbers."""
+    """Returns the scale of each row or column, from its largest absolute value; 1 if that is zero or denormal."""
     scales = largest / np.float32(LARGEST_WEIGHT)
     scales[scales < np.finfo(np.float32).tiny] = 1
     return scales

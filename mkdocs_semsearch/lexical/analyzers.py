@@ -124,7 +124,7 @@ def exact_text(heading_hierarchy: Sequence[str], content: str) -> str:
 @lru_cache(maxsize=1 << 16)  # a site repeats its words
 def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     """Returns the identifier in a token without white space, with its forms and its parts; None for a plain word."""
-    word = operator(written) or next(raw_words(written), "")
+    word = next(raw_words(written), "")
     forms, parts = identifier_forms(word), identifier_parts(word)
     return (word, forms, parts) if forms or parts else None
 
@@ -196,7 +196,7 @@ def raw_words(text: str) -> Iterator[str]:
 
 
 def operator(written: str) -> str | None:
-    """Returns the operator of two to four signs that is a token, without quotes and brackets around it, or None."""
+    """Returns the operator of two to four signs in a token, without quotes and punctuation around it, or None."""
     if len(written) > _LONGEST_OPERATOR or written[:1].isalnum():
         return None
     found = _OPERATOR.fullmatch(written)

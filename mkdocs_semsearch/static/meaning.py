@@ -296,7 +296,7 @@ def fit_reduction(vectors: NDArray[np.float32], precision: Precision) -> Reducti
 
 
 def pack_codes(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
-    """Packs codes row by row, the first one into the lowest bits of a byte; every row occupies whole bytes."""
+    """Packs codes row by row, the first one into the lowest bits of a byte; every row begins with a new byte."""
     each = 8 // bits
     padded = np.pad(codes, ((0, 0), (0, -codes.shape[1] % each)))
     packed = padded[:, ::each].copy()

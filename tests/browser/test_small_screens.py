@@ -104,7 +104,7 @@ def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_s
 
 
 def test_keys_scroll_the_sheet_and_the_focus_is_never_under_its_foot(page, build_site, serving):
-    """As with a keyboard on a desktop at 400 %."""
+    """The window is that of a desktop with a zoom of 400 %."""
     with serving.SiteServer(build_site()) as server:
         page.set_viewport_size({"width": 320, "height": 256})
         page.goto(server.url + "#semsearch=token")

@@ -160,7 +160,7 @@ export class SemsearchDialog extends HTMLElement {
     });
     this.main.addEventListener("pointerdown", (event) => (this.pressed = event));
     this.main.addEventListener("click", (event) => this.#onChoice(event));
-    // A phone's keyboard covers part of the screen. A reader who zooms in with two fingers covers nothing.
+    // A phone's keyboard covers part of the screen. Zooming in shrinks the viewport, too, but covers nothing.
     visualViewport?.addEventListener("resize", () =>
       dialog.style.setProperty("--semsearch-vh", `${visualViewport.height * visualViewport.scale}px`),
     );
@@ -216,7 +216,7 @@ export class SemsearchDialog extends HTMLElement {
 
   /**
    * Loads a module once, calls its `fill`. A file that gets lost is requested once more, so that the tap that needs it
-   * counts, and again when the part is next needed; errors of the code are not.
+   * counts, and again when the part is next needed. After an error in its code, a module is not loaded again.
    */
   later(module, place, name = "filled") {
     const load = async (isLast) => {

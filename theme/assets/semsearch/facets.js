@@ -1,5 +1,6 @@
 /* The facets beside the results. Loaded if a site has facets. */
 
+import { composes } from "./keys.js";
 import { countFilters, valuesOf } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
 import { facetBox, RANGES } from "./values.js";
@@ -10,7 +11,6 @@ const ENGLISH = {
 };
 const FEW = 10; // values that are shown of a long list
 const OPEN = 3; // groups that are open from the start
-const composes = (event) => event.isComposing || event.keyCode === 229; // the key belongs to an input method
 
 /** Keeps groups and rows between answers, so that focus and scrolling survive. */
 export async function fill(panel, parts) {

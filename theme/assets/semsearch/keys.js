@@ -6,6 +6,9 @@ import { isQuestion, sameQuestion } from "./state.js";
 const HOVER = 80; // milliseconds; the pointer crosses rows on its way to the preview
 const TEXT = "input:not([type=checkbox])";
 
+/** Returns whether a key belongs to an input method. */
+export const composes = (event) => event.isComposing || event.keyCode === 229;
+
 export class Keys {
   #hovered = 0;
   eager = null; // {newTab} if Enter was pressed before the answer came
@@ -36,7 +39,7 @@ export class Keys {
 
   #onKey(event) {
     event.stopPropagation(); // themes have their own keys
-    if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
+    if (composes(event) || event.defaultPrevented) return;
     const { parts } = this;
     const { key, target } = event;
     if (key === "Tab") parts.keepFocus(event);

@@ -111,7 +111,7 @@ function wordsOf(text) {
   return words.filter((word) => [...word].length <= LONGEST_WORD).slice(0, MAX_WORDS);
 }
 
-/** Unpacks codes into levels, odd whole numbers around 0. Every row is in whole bytes. */
+/** Unpacks codes into levels, odd whole numbers around 0. Every row begins with a new byte. */
 function unpack(codes, [[dimensions, bits]]) {
   const bytes = Math.ceil((dimensions * bits) / 8);
   const top = (1 << bits) - 1;

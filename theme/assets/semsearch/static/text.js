@@ -144,7 +144,7 @@ export function tellingLines(text) {
   return [...new Set(parts)].join("\n");
 }
 
-/** Returns the operator of two to four signs that is a token, without quotes and brackets around it. */
+/** Returns the operator of two to four signs in a token, without quotes and punctuation around it. */
 const operator = (written) => (written.length > LONGEST_OPERATOR ? null : OPERATOR.exec(written)?.[1]);
 
 /**
