@@ -35,7 +35,7 @@ from mkdocs_semsearch.qdrant.reader import (
     sparse_question,
 )
 from mkdocs_semsearch.searching.backend import Matches
-from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, length_factors
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, length_factors, section_factors
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.filters import Filter, filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
@@ -321,7 +321,8 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
         rows = np.load(build_dir / ROWS, mmap_mode="r" if manifest.chunks else None, allow_pickle=False)
         pages = np.load(build_dir / PAGE_ROWS, mmap_mode="r" if manifest.pages else None, allow_pickle=False)
         columns = pages.dtype.names or ()
-        shapes = [(manifest.chunks, numbers) for numbers in (3, 4)]
+        ones = np.ones(manifest.chunks, np.float32)
+        shapes = [(manifest.chunks, numbers) for numbers in (3, 4, 5)]
         fits = rows.shape in shapes and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
         chunk_map = ChunkMap(
             page_of=rows[:, 0],
@@ -333,8 +334,9 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
             kind_of=pages["kind"],
             languages=_languages(pages, manifest),
             modified=pages["modified"] if "modified" in columns else np.zeros(manifest.pages, np.int32),
-            # A collection of an older version has no column with the sizes.
-            length_factor=length_factors(rows[:, 3]) if rows.shape[1] == 4 else np.ones(manifest.chunks, np.float32),
+            # A collection of an older version lacks the last columns.
+            length_factor=length_factors(rows[:, 3]) if rows.shape[1] > 3 else ones,
+            section_factor=section_factors(rows[:, 4] != 0) if rows.shape[1] > 4 else ones,
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None

@@ -31,7 +31,7 @@ from mkdocs_semsearch.qdrant.collection import (
     patiently,
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
-from mkdocs_semsearch.searching.chunk_map import ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import first_of_runs, have_subsections, ranked_kinds
 
 _OLDEST = (1, 19)
 """The first version of Qdrant with prefix and phrase matching."""
@@ -202,17 +202,24 @@ class QdrantWriter:
 
 
 def _write_rows(folder: Path, rows: IndexedRows) -> None:
-    """Writes the arrays of a `ChunkMap`: for every chunk its page, section, group and size, 16 bytes."""
-    page, section, sizes, running = [], [], [], -1
+    """Writes the arrays of a `ChunkMap`: 20 bytes for every chunk.
+
+    These are its page, section, group and size, and whether its section has subsections.
+    """
+    page, section, sizes, paths, running = [], [], [], [], -1
     for number, item in enumerate(rows.pages):
         last = -1
         for chunk in item.chunks:
-            running += chunk.section_index != last
-            last = chunk.section_index
+            if chunk.section_index != last:
+                running += 1
+                last = chunk.section_index
+                paths.append(chunk.heading_hierarchy)
             page.append(number)
             section.append(running)
             sizes.append(len(chunk.content.encode()))
-    columns = (page, section, rows.groups, sizes)
+    sections = np.array(section, np.int64)
+    pages_of = np.array(page, np.int64)[first_of_runs(sections)]
+    columns = (page, section, rows.groups, sizes, have_subsections(paths, pages_of)[sections])
     table = np.stack([np.asarray(column, np.int32) for column in columns], axis=1)
     np.save(folder / ROWS, table, allow_pickle=False)
     counts = np.array([len(item.chunks) for item in rows.pages], np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,32 @@ def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
     least = WEIGHTS["short_chunks"]["factor"]
     share = np.minimum(1, sizes / WEIGHTS["short_chunks"]["bytes"])
     return np.asarray(least + (1 - least) * share, np.float32)
+
+
+def have_subsections(paths: Sequence[Sequence[str]], pages: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Returns bool `[s]`: the sections that are followed by one of their subsections.
+
+    Args:
+        paths: heading path of every section, in the order of the pages.
+        pages: int `[s]`; page row of every section.
+    """
+    found = np.zeros(len(paths), np.bool_)
+    for number, (path, following) in enumerate(itertools.pairwise(paths)):
+        found[number] = len(following) > len(path) and following[: len(path)] == path
+    found[:-1] &= np.equal(pages[:-1], pages[1:])
+    return found
+
+
+def section_factors(parents: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Returns the factor of the score of each section, float32 `[m]`: below 1 for one without subsections.
+
+    A subsection has the headings above it in its own heading path, so it has all of their words, although the section
+    above it often explains what the question is about.
+
+    Args:
+        parents: bool `[m]`; whether the section of each chunk has subsections.
+    """
+    return np.where(parents, np.float32(1), np.float32(WEIGHTS["sections"]["last"]))
 
 
 def repetition_factors(group_of: NDArray[np.int32], page_of: NDArray[np.int32], pages: int) -> NDArray[np.float32]:
@@ -174,6 +201,7 @@ class ChunkMap:
         modified: int32 `[pages]`; day of the page's last change, see `day_of`; 0 if unknown.
         languages: the languages of the pages.
         length_factor: float32 `[chunks]`; see `length_factors`.
+        section_factor: float32 `[chunks]`; see `section_factors`.
     """
 
     page_of: NDArray[np.int32]
@@ -186,6 +214,7 @@ class ChunkMap:
     modified: NDArray[np.int32]
     languages: PageLanguages
     length_factor: NDArray[np.float32]
+    section_factor: NDArray[np.float32]
 
     @functools.cached_property
     def chunk_factor(self) -> NDArray[np.float32]:

@@ -249,6 +249,7 @@ class Judged:
         sides: float32 `[m]`, 0 to 1, the fused scores.
         matching: bool `[m]`, see `ScoreRules.judged`.
         priors: float32 `[m]`, score factors, equal for all chunks of a page.
+        section_factors: float32 `[m]`, factors of the score of a section that do not count for its page.
         headed: bool `[m]`; whether the heading of the chunk has all words of the question; None if no heading has.
         weight: weight of the semantic score in hybrid mode; a number, or float32 `[m]`, equal for all chunks of a page.
     """
@@ -262,6 +263,7 @@ class Judged:
     sides: NDArray[np.float32]
     matching: NDArray[np.bool_]
     priors: NDArray[np.float32]
+    section_factors: NDArray[np.float32]
     headed: NDArray[np.bool_] | None
     weight: float | NDArray[np.float32]
 
@@ -281,7 +283,7 @@ class Judged:
         if headed is not None and self.lexical is not None:
             weight = HEADING_SEMANTIC * weight
             sides = self.lexical if self.semantic is None else fuse(self.semantic, self.lexical, weight)
-        scores = of_pages = _apply_rules(sides, headed, self.priors, self.ranks)
+        scores = of_pages = _apply_rules(sides * self.section_factors, headed, self.priors, self.ranks)
         if places is not None:
             of_pages = page_scores(sides, (self.semantic, self.lexical), *places, weight=weight)
             of_pages = _apply_rules(of_pages, headed, self.priors, self.ranks)

@@ -187,14 +187,14 @@ class ScoreRules:
         chunk_map, meaning = self.chunk_map, self.chunk_map.meaning
         weight = self.weight if meaning is None else np.float32(self.weight) * meaning[rows]
         semantic = lexical = bm25 = None
-        ranks = np.zeros(len(rows), np.int8)
+        ranks, section_factors = np.zeros(len(rows), np.int8), np.ones(len(rows), np.float32)
         if similarities is not None:
             semantic = (scale or SemanticScale.of(similarities)).apply(similarities)
         if similarities is not None and not self.by_words:
             sides, headed = np.clip(similarities, 0, 1), None
             matching = reaches(sides * priors, SEMANTIC_MATCH_SHARE)
         else:
-            factors = chunk_map.chunk_factor[rows]
+            factors, section_factors = chunk_map.chunk_factor[rows], chunk_map.section_factor[rows]
             bm25 = bm25_of_rows(hits, rows)
             sides = lexical = bm25 / hits.scores.max(initial=1e-9) * factors
             if semantic is not None:
@@ -207,7 +207,9 @@ class ScoreRules:
             matching = np.ones(len(rows), np.bool_)
         elif evidence and self.nothing and not is_answerable(self.question, *evidence, chunk_map.chunks, self.nothing):
             matching = np.zeros(len(rows), np.bool_)
-        return Judged(rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, headed, weight)
+        return Judged(
+            rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, section_factors, headed, weight
+        )
 
     def scored(self, judged: Judged, *, of_pages: bool) -> Candidates:
         """Returns the final scores of chunks, and with `of_pages` of their pages."""

@@ -26,7 +26,15 @@ from mkdocs_semsearch.artifact.index_folder import read_tables
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import exact_text
 from mkdocs_semsearch.lexical.question import NamedChunk
-from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, first_of_runs, length_factors, ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import (
+    ChunkMap,
+    PageLanguages,
+    first_of_runs,
+    have_subsections,
+    length_factors,
+    ranked_kinds,
+    section_factors,
+)
 from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.records import PAGE_COLUMNS, Records, chunk_values, page_from, page_values
@@ -68,10 +76,11 @@ class Tables:
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         page_of: NDArray[np.int32] = chunks["page"].to_numpy()
+        section_of = _running_sections(page_of, chunks["section"].to_numpy())
         self._documents = _documents(chunks)
         self.chunk_map = ChunkMap(
             page_of=page_of,
-            section_of=_running_sections(page_of, chunks["section"].to_numpy()),
+            section_of=section_of,
             group_of=chunks["duplicate_group"].to_numpy(),
             boost=pages["boost"].to_numpy(),
             first_chunk=pages["first_chunk"].to_numpy(),
@@ -80,6 +89,7 @@ class Tables:
             languages=_languages(pages, manifest),
             modified=_modified(pages),
             length_factor=_length_factors(chunks),
+            section_factor=_section_factors(chunks, page_of, section_of),
         )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
 
@@ -273,6 +283,14 @@ def _length_factors(chunks: pa.Table) -> NDArray[np.float32]:
     import pyarrow.compute as pc
 
     return length_factors(pc.binary_length(chunks["content"]).to_numpy())
+
+
+def _section_factors(
+    chunks: pa.Table, page_of: NDArray[np.int32], section_of: NDArray[np.int32]
+) -> NDArray[np.float32]:
+    firsts = np.flatnonzero(first_of_runs(section_of))
+    paths = chunks["heading_hierarchy"].take(firsts).to_pylist()
+    return section_factors(have_subsections(paths, page_of[firsts])[section_of])
 
 
 def _modified(pages: pa.Table) -> NDArray[np.int32]:

@@ -16,7 +16,13 @@ from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
-from mkdocs_semsearch.searching.chunk_map import PageLanguages, first_of_runs, ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import (
+    PageLanguages,
+    first_of_runs,
+    have_subsections,
+    ranked_kinds,
+    section_factors,
+)
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
@@ -116,10 +122,14 @@ def language_tags(pages: Sequence[Record]) -> list[str]:
 
 def _sections(chunks: ChunkTable) -> dict[str, Value]:
     starts = _section_starts(chunks)
+    rows = np.flatnonzero(starts)
+    texts, begins = chunks.lists("heading_hierarchy")
+    paths = [texts[begins[row] : begins[row + 1]] for row in rows.tolist()]
     group = chunks.integers("duplicate_group")[starts > 0]
     twins = np.flatnonzero(group != np.arange(len(group)))
     return {
         "section_starts": starts,
+        "section_factors": section_factors(have_subsections(paths, chunks.pages[rows])[np.cumsum(starts) - 1]),
         "twins": smallest_unsigned(twins),
         "twin_of": smallest_unsigned(group[twins]),
     }

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, group_best, length_factors, repetition_factors
+from mkdocs_semsearch.searching.chunk_map import (
+    ChunkMap,
+    PageLanguages,
+    group_best,
+    have_subsections,
+    length_factors,
+    repetition_factors,
+    section_factors,
+)
 from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
@@ -189,7 +197,17 @@ def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
     assert match_share(question, 0.8, 20.0, without_server) == without_server["share"]
 
 
-def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"], by_words=True, question="x"):
+def scored(
+    similarities,
+    words,
+    factors,
+    *,
+    headed=None,
+    share=MATCHES["share"],
+    by_words=True,
+    question="x",
+    section_factor=None,
+):
     """Returns the scores of chunks without priors and literal matches."""
     count = len(factors)
     rows, ones = np.arange(count), np.ones(count, np.float32)
@@ -204,6 +222,7 @@ def scored(similarities, words, factors, *, headed=None, share=MATCHES["share"],
         modified=np.zeros(count, np.int32),
         languages=PageLanguages.of([None] * count, [None] * count, {}, "en"),
         length_factor=factors,
+        section_factor=ones if section_factor is None else section_factor,
     )
     rules = ScoreRules(read_question(question), chunk_map, SEMANTIC_WEIGHT, None, {**MATCHES, "share": share}, by_words)
     return rules.judged(rows, similarities, words, {}, ones, headed=headed, scale=None).scored((rows, rows))
@@ -265,6 +284,25 @@ def test_a_text_on_many_pages_counts_less(on_pages, twice_on, pages, is_lowered)
     assert set(factors[repeated]) == {np.float32(WEIGHTS["repeated"]["factor"] if is_lowered else 1)}
 
 
+def test_a_section_has_subsections_if_one_of_them_follows_on_its_page():
+    paths = [["A"], ["A", "B"], ["A", "B", "C"], ["A", "D"], ["A", "E", "F"], ["A"], ["A", "B"], ["A"]]
+    pages = np.array([0, 0, 0, 0, 0, 1, 2, 3])
+    assert have_subsections(paths, pages).tolist() == [True, True, False, False, False, False, False, False]
+    assert have_subsections([], np.zeros(0, np.int32)).tolist() == []
+
+
+def test_the_factor_of_a_section_counts_for_sections_only():
+    similarities, words = floats([0.8, 0.8, 0.1]), LexicalHits(np.arange(2), floats([4, 4]))
+    ones, factors = np.ones(3, np.float32), section_factors(np.array([True, False, False]))
+    plain, found = (scored(similarities, words, ones, section_factor=factor) for factor in (ones, factors))
+    assert found.scores.tolist() == pytest.approx((plain.scores * factors).tolist())
+    assert found.scores[1] < found.scores[0]
+    assert found.page_scores.tolist() == plain.page_scores.tolist()
+    assert found.matching.tolist() == plain.matching.tolist()
+    by_meaning = scored(similarities, words, ones, section_factor=factors, by_words=False)
+    assert by_meaning.scores.tolist() == similarities.tolist()
+
+
 def test_no_text_is_repeated_in_an_empty_index():
     empty = np.zeros(0, np.int32)
     assert repetition_factors(empty, empty, 0).tolist() == []
@@ -272,12 +310,12 @@ def test_no_text_is_repeated_in_an_empty_index():
 
 def test_similarities_to_pages_in_a_language_that_the_model_does_not_know_are_no_evidence():
     question = read("red braised pork", telling=("red", "braised", "pork"), weight=24.0, known=0.0)
-    chunk_map = SimpleNamespace(chunks=5000, meaning=np.float32([1, 0]), chunk_factor=np.ones(2, np.float32))
+    ones = np.ones(2, np.float32)
+    chunk_map = SimpleNamespace(chunks=5000, meaning=np.float32([1, 0]), chunk_factor=ones, section_factor=ones)
     rules = ScoreRules(question, chunk_map, 0.5, NOTHING, WEIGHTS["matches"], by_words=True)
     none = LexicalHits(np.empty(0, np.int64), np.empty(0, np.float32))
-    priors = np.ones(2, np.float32)
     for similarities, answered in (([0.3, 0.9], False), ([0.9, 0.3], True)):
         judged = rules.judged(
-            np.arange(2), np.float32(similarities), none, {}, priors, headed=None, scale=SemanticScale(0.9, 0.1)
+            np.arange(2), np.float32(similarities), none, {}, ones, headed=None, scale=SemanticScale(0.9, 0.1)
         )
         assert judged.matching.any() == answered

@@ -96,7 +96,7 @@ def paths(response):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_finds_the_page(searcher, mode):
-    response = searcher.search(SearchQuery("rotate keys that leaked", mode=mode))
+    response = searcher.search(SearchQuery("rotate keys that leaked, tell their owners", mode=mode))
     assert paths(response)[0] == "keys.md"
     assert response.mode == mode
     assert not response.degraded

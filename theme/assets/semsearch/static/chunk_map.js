@@ -1,7 +1,7 @@
-/* Finds the page and the section of each chunk, and the factor of its scores. See searching/chunk_map.py. */
+/* Finds the page and the section of each chunk, and the factors of its scores. See searching/chunk_map.py. */
 
-/** Returns the page and the section of each chunk, and the first chunk of each page. */
-export function chunkMap(core, chunks) {
+/** Returns the page, the section and the factors of each chunk, and the first chunk of each page. */
+export function chunkMap(core, chunks, weights) {
   const pageOf = new Uint32Array(chunks);
   const firstChunk = [];
   let row = 0;
@@ -11,11 +11,12 @@ export function chunkMap(core, chunks) {
   });
   let section = -1;
   const sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
-  return { pageOf, sectionOf, firstChunk };
+  const map = { pageOf, sectionOf, firstChunk, sectionFactors: core.array("section_factors") };
+  return { ...map, chunkFactors: factorsOf(core, map, weights) };
 }
 
 /** Returns the factor of both sides of each chunk: lower for one with little text, or with a text on many pages. */
-export function factorsOf(core, map, { short_chunks, repeated }) {
+function factorsOf(core, map, { short_chunks, repeated }) {
   const factors = lengthFactors(core.array("sizes"), short_chunks);
   const lowered = repetitions(core.array("twins"), core.array("twin_of"), map, repeated);
   return lowered ? factors.map((factor, row) => factor * lowered[row]) : factors;

@@ -70,9 +70,8 @@ export function judge(given, mask, depth) {
   const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
-  const lowered = (scores) => scores.map((score, at) => score * chunkFactors[rows[at]]);
   const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(worded)];
-  const parts = [0, 1].map((side) => (scaled[side] ? lowered(scaled[side]) : null));
+  const parts = [0, 1].map((side) => (scaled[side] ? multiplied(scaled[side], rows, chunkFactors) : null));
   const fusion = fusionOf(rows, given);
   const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const scores = withPriors(sides, rows, given);
@@ -90,9 +89,9 @@ export function only(judged, mask) {
 
 /** Returns the scores of rows and of their pages, with the rules for headings and literal matches. */
 export function score({ sides: plain, ...judged }, given) {
-  const { rows, parts, ranks } = judged;
-  const { asked, sectionOf, pageOf, weights } = given;
-  const headed = given.mode === "semantic" && given.similarities ? null : asked.headed();
+  const { rows, parts, ranks, lexical } = judged; // `lexical` is null where meaning alone ranks
+  const { asked, sectionOf, pageOf, sectionFactors, weights } = given;
+  const headed = lexical && asked.headed();
   const isHeaded = headed && rows.some((row) => headed[row]) ? (at) => headed[rows[at]] : null;
   const fusion = fusionOf(rows, given);
   if (isHeaded) fusion.factor = weights.headings.semantic;
@@ -102,8 +101,11 @@ export function score({ sides: plain, ...judged }, given) {
     return applyLiteralRule(withPriors(lifted, rows, given), ranks, rows);
   };
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
-  return { ...judged, scores: finished(sides), pageScores: finished(pageScores) };
+  const scores = finished(lexical ? multiplied(sides, rows, sectionFactors) : sides);
+  return { ...judged, scores, pageScores: finished(pageScores) };
 }
+
+const multiplied = (scores, rows, factors) => scores.map((score, at) => score * factors[rows[at]]);
 
 function fusionOf(rows, { semantic, weights, meaningOf }) {
   const meaning = meaningOf && ((at) => meaningOf(rows[at]));

@@ -1,7 +1,7 @@
 /* Answers questions as the HTTP API does (`granularity: page`), from the files of a static bundle. */
 
 import { Bundle } from "./bundle.js";
-import { chunkMap, factorsOf } from "./chunk_map.js";
+import { chunkMap } from "./chunk_map.js";
 import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
@@ -21,8 +21,7 @@ export class Searcher {
     Object.assign(this, { bundle, core, chunks, lexical, meaning, fields: new Fields(bundle, core) });
     this.boost = core.array("boost");
     this.kinds = core.array("kinds");
-    Object.assign(this, chunkMap(core, chunks));
-    this.chunkFactors = factorsOf(core, this, bundle.pointer.weights);
+    Object.assign(this, chunkMap(core, chunks, bundle.pointer.weights));
     this.records = new Records(bundle, core, this.pageOf);
   }
 
@@ -127,7 +126,7 @@ export class Searcher {
     const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
     const [results, counts] = await Promise.all([
       this.#writeListed(pages.map((page) => sections.get(page)), sections_per_page),
-      Promise.all(facets.map((name) => this.#countListed(name, filters))),
+      Promise.all(facets.map(async (name) => this.#countRows(name, rowsOf(await this.#filteredBut(name, filters), this.chunks)))),
     ]);
     return {
       query: "",
@@ -146,12 +145,12 @@ export class Searcher {
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
   #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const { core, languages, chunkFactors, pageOf, sectionOf } = this; // no `languages` if all pages have one that the model knows
+    const { languages, pageOf } = this; // no `languages` if all pages have one that the model knows
     const isForeign = languages?.foreignTo(options.language);
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
-    const all = { ...given, core, sectionOf, pageOf, chunkFactors, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const all = { ...this, ...given, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
     const judged = (mask) => judge(all, both(mask, phrases), lexicalDepth(mask, weights.fusion));
     // Filters select among the matches of the whole site, or where none passes, among what does: see `Scoring.candidates`.
     given.known.ofSite ??= judged(null);
@@ -200,6 +199,11 @@ export class Searcher {
     return others.reduce(both, mask);
   }
 
+  /** Returns the same without the filters on one field. */
+  #filteredBut(name, filters) {
+    return this.#filtered(filters.filter(({ field }) => field !== name));
+  }
+
   async #filterMask(filter) {
     const path = filter.field === "page.path" && filter.op === "equals" && this.records.pageRows.get(filter.value);
     if (path !== undefined && path !== false && !filter.negate) return this.#spread((page) => +(page === path));
@@ -220,17 +224,11 @@ export class Searcher {
 
   /** Counts a field over all matching pages; its own filter does not shrink its own counts. */
   async #count(name, filters, { given, phrases, found }) {
-    const others = filters.filter(({ field }) => field !== name);
     // A page counts in each of its languages, for a filter on one of them shows it in that one.
     const fold = name !== "page.language";
-    const same = others.length === filters.length && fold;
-    const { matched } = same ? found : this.#ranked(given, await this.#filtered(others), phrases, fold);
+    const same = fold && filters.every(({ field }) => field !== name);
+    const { matched } = same ? found : this.#ranked(given, await this.#filteredBut(name, filters), phrases, fold);
     return this.#countRows(name, matched);
-  }
-
-  async #countListed(name, filters) {
-    const mask = await this.#filtered(filters.filter(({ field }) => field !== name));
-    return this.#countRows(name, rowsOf(mask, this.chunks));
   }
 
   async #countRows(name, matched) {
