@@ -265,7 +265,7 @@ def headings_of(name: str, site: Searcher) -> list[EvaluationQuery]:
         pages_with[path[-1]].add(page)
     paths = [path for path, _ in site.page_urls()]
     found = [
-        EvaluationQuery(heading, (paths[next(iter(pages))],), None, name)
+        EvaluationQuery(heading, (paths[next(iter(pages))],), name)
         for heading, pages in pages_with.items()
         if len(pages) == 1 and 2 <= len(heading.split()) <= 8
     ]

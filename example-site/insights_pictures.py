@@ -57,7 +57,7 @@ def main() -> None:
     """Builds the documentation, lets readers search it, and takes the pictures of what they leave."""
     from playwright.sync_api import sync_playwright
 
-    missing = [EvaluationQuery(text, (page,), None, None) for page, texts in NOT_THERE.items() for text in texts]
+    missing = [EvaluationQuery(text, (page,)) for page, texts in NOT_THERE.items() for text in texts]
     questions = [*read_queries(HERE / "search-questions.jsonl"), *missing]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         _, index = build("material", Path(folder))

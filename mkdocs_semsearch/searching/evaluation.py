@@ -29,23 +29,32 @@ class EvaluationQuery:
     Attributes:
         query: the text, as a reader would type it.
         pages: paths of the pages that answer it, best one first.
-        anchor: anchor of the section that answers it, or None if only the page is known.
         corpus: name of the site that the query is about, or None.
+        anchors: anchors of the sections that answer it, None for the top of the page; empty if only the page is known.
     """
 
     query: str
     pages: tuple[str, ...]
-    anchor: str | None
-    corpus: str | None
+    corpus: str | None = None
+    anchors: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query with the rank of its answer: 1 for the first result, None if it is not among the first ten."""
+    """A query and what was found.
+
+    Attributes:
+        question: the query.
+        rank: rank of the answer, 1 for the first result; None if it is not among the first ten.
+        first: path of the first result's page; None without results.
+        opens_section: whether the right page shows a right section first; None if none is known, or the page is not
+            among the first ten. Only for results that are pages.
+    """
 
     question: EvaluationQuery
     rank: int | None
     first: str | None
+    opens_section: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,9 @@ class Evaluation:
         """Returns all figures by name, rounded to four digits."""
         hits = {f"hit@{depth}": round(self.hit(depth), 4) for depth in HIT_DEPTHS}
         counts = {"queries": len(self.judged), "skipped": len(self.skipped)}
-        return {**counts, **hits, "mrr@10": round(self.mrr, 4), "ndcg@10": round(self.ndcg, 4)}
+        opened = [item.opens_section for item in self.judged if item.opens_section is not None]
+        sections = {"section@1": round(sum(opened) / len(opened), 4)} if opened else {}
+        return {**counts, **hits, "mrr@10": round(self.mrr, 4), "ndcg@10": round(self.ndcg, 4), **sections}
 
     def _mean(self, gain: Callable[[int], float]) -> float:
         if not self.judged:
@@ -89,7 +100,8 @@ class Evaluation:
 def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
     """Reads a file of queries with one JSON object per line.
 
-    The keys are `query` and `answer_page`, and optionally `answer_anchor`, `also_pages` and `corpus`.
+    The keys are `query` and `answer_page`, and optionally `answer_anchor` and `also_anchors` (the empty text is the top
+    of the page), `also_pages` and `corpus`.
 
     Raises:
         QueryError: a line is not such an object, and the message names the line; or there is none.
@@ -111,12 +123,13 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
     try:
         item: dict[str, Any] = json.loads(line)
         query, first, others = item["query"], item["answer_page"], item.get("also_pages") or []
-        anchor, corpus = item.get("answer_anchor"), item.get("corpus")
-        texts = all(isinstance(value, str | None) for value in (anchor, corpus))
-        if not query.strip() or not isinstance(others, list) or not texts:
+        anchor, corpus, anchors = item.get("answer_anchor"), item.get("corpus"), item.get("also_anchors") or []
+        if not query.strip() or not isinstance(others, list) or not isinstance(anchors, list):
+            raise ValueError(line)
+        if not all(isinstance(text, str | None) for text in (anchor, corpus, *anchors)):
             raise ValueError(line)
         pages = tuple(path for page in (first, *others) for path in _paths(page))
-        return EvaluationQuery(query, pages, anchor, corpus)
+        return EvaluationQuery(query, pages, corpus, tuple(a or None for a in (anchor, *anchors) if a is not None))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise QueryError(f"{place} is not a question: write {_FORM} on one line.") from None
 
@@ -175,7 +188,8 @@ def evaluate(
         query = SearchQuery(question.query, mode=mode, limit=DEPTH, granularity="section" if by_section else "page")
         results = searcher.search(query).results
         first = results[0].page.path if results else None
-        judged.append(JudgedQuery(question, _rank(question, results, by_section), first))
+        opens = None if by_section else _opens_section(question, results)
+        judged.append(JudgedQuery(question, _rank(question, results, by_section), first, opens))
     return Evaluation(tuple(judged), tuple(skipped))
 
 
@@ -186,9 +200,16 @@ def _rank(question: EvaluationQuery, results: Sequence[Result], by_section: bool
 def _is_answer(question: EvaluationQuery, result: Result, by_section: bool) -> bool:
     if result.page.path not in question.pages:
         return False
-    if not by_section or question.anchor is None or result.section is None:
+    if not by_section or not question.anchors or result.section is None:
         return True
-    return result.section.anchor == question.anchor
+    return result.section.anchor in question.anchors
+
+
+def _opens_section(question: EvaluationQuery, results: Sequence[Result]) -> bool | None:
+    right = next((result for result in results if result.page.path in _paths(question.pages[0])), None)
+    if not question.anchors or right is None:
+        return None
+    return right.sections[0].section.anchor in question.anchors
 
 
 FEWEST_QUESTIONS = 60

@@ -25,7 +25,7 @@ PAGES = tuple(
 
 
 def asked(query, page, **fields):
-    return EvaluationQuery(query, (page,), fields.get("anchor"), fields.get("corpus"))
+    return EvaluationQuery(query, (page,), **fields)
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +58,26 @@ def test_questions_whose_answer_is_not_there_are_left_out(searcher):
 
 
 def test_the_right_section_where_one_is_named(searcher):
-    right = asked("more of plums", "plums.md", anchor="part-1")
-    wrong = asked("more of plums", "plums.md", anchor="nowhere")
+    right = asked("more of plums", "plums.md", anchors=("part-1",))
+    wrong = asked("more of plums", "plums.md", anchors=("nowhere",))
     found = evaluate(searcher, [right, wrong], mode="lexical", by_section=True)
     assert found.judged[0].rank in (1, 2)
     assert found.judged[1].rank is None
     assert [item.rank for item in evaluate(searcher, [right, wrong], mode="lexical").judged] == [1, 1]
+
+
+def test_the_section_that_the_right_page_opens(searcher):
+    questions = [
+        asked("all about plums", "plums.md", anchors=(None,)),
+        asked("all about plums", "plums.md", anchors=("nowhere", None)),
+        asked("all about plums", "plums.md", anchors=("part-1",)),
+        asked("all about plums", "plums.md"),
+        asked("all about plums", "kiwis.md", anchors=(None,)),
+    ]
+    found = evaluate(searcher, questions, mode="lexical")
+    assert [item.opens_section for item in found.judged] == [True, True, False, None]
+    assert found.figures()["section@1"] == 0.6667
+    assert "section@1" not in evaluate(searcher, questions, mode="lexical", by_section=True).figures()
 
 
 def test_questions_from_a_file(tmp_path):
@@ -72,14 +86,14 @@ def test_questions_from_a_file(tmp_path):
         {"query": "a", "answer_page": "a.md"},
         {"query": "b", "answer_page": "b/", "also_pages": ["c.html"], "answer_anchor": "x", "corpus": "y", "z": 1},
         {"query": "c", "answer_page": "c/index.md", "also_pages": None},
-        {"query": "d", "answer_page": "index.md"},
+        {"query": "d", "answer_page": "index.md", "answer_anchor": "", "also_anchors": ["e"]},
     ]
     path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
     first, second, third, fourth = read_queries(path)
-    assert first == EvaluationQuery("a", ("a.md", "a/index.md"), None, None)
-    assert (second.pages, second.anchor, second.corpus) == (("b/", "c.html"), "x", "y")
+    assert first == EvaluationQuery("a", ("a.md", "a/index.md"))
+    assert (second.pages, second.anchors, second.corpus) == (("b/", "c.html"), ("x",), "y")
     assert third.pages == ("c/index.md", "c.md")
-    assert fourth.pages == ("index.md",)
+    assert (fourth.pages, fourth.anchors) == (("index.md",), (None, "e"))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +111,8 @@ def test_a_file_without_questions_is_refused(tmp_path, content, sentence):
     ["x", "[]", "null", "{}", '{"query": "x"}', '{"answer_page": "x"}', '{"query": 1, "answer_page": "x"}',
      '{"query": "x", "answer_page": 1}', '{"query": "x", "answer_page": "x", "also_pages": "y.md"}',
      '{"query": " ", "answer_page": "x"}', '{"query": "x", "answer_page": "x", "corpus": ["a"]}',
-     '{"query": "x", "answer_page": "x", "answer_anchor": 5}'],
+     '{"query": "x", "answer_page": "x", "answer_anchor": 5}',
+     '{"query": "x", "answer_page": "x", "also_anchors": "y"}'],
 )  # fmt: skip
 def test_a_malformed_line_is_named_in_the_error(tmp_path, line):
     path = tmp_path / "questions.jsonl"

@@ -36,7 +36,7 @@ PAGES = [
     for b in WORDS[:5]
     if a != b
 ]
-QUESTIONS = [EvaluationQuery(page.path[:-3].replace("-", " "), (page.path,), None, None) for page in PAGES]
+QUESTIONS = [EvaluationQuery(page.path[:-3].replace("-", " "), (page.path,)) for page in PAGES]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def searcher(tmp_path_factory):
 
 
 def test_few_questions_are_refused(searcher):
-    elsewhere = [EvaluationQuery("x", ("nowhere.md",), None, None)] * 90
+    elsewhere = [EvaluationQuery("x", ("nowhere.md",))] * 90
     with pytest.raises(SemsearchError, match=r"^59 questions have their answer in this index: 60 are needed"):
         fit_semantic_share(searcher, [*QUESTIONS[:59], *elsewhere])
 
