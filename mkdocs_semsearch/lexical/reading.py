@@ -92,16 +92,13 @@ class QueryWords(Protocol):
         ...
 
 
-def read_words(
-    question: Question, words: QueryWords, *, correct: bool = True, embeds_corrections: bool = True
-) -> Question:
+def read_words(question: Question, words: QueryWords, *, correct: bool = True) -> Question:
     """Returns a question with the corrections, weights and telling words that an index knows for it.
 
     Args:
         question: as `read_question` returns it.
         words: the words of the index.
         correct: whether words that are not in the index may be corrected.
-        embeds_corrections: whether the text that is embedded contains the corrections.
     """
     telling = tuple(word for word in question.words if words.tells(word)) or question.words
     joined = dict(_joined(telling, words))
@@ -115,7 +112,7 @@ def read_words(
     compounds = {word: found for word, found in parts.items() if found}
     typos = {word: term for word, term in unknown.items() if word not in compounds}
     corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
-    embedded = _embedded(question.embedded, words, corrections if embeds_corrections else {})
+    embedded = _embedded(question.embedded, words, corrections)
     read = replace(
         question, telling=telling, joined=joined, divided=compounds, corrections=corrections, embedded=embedded
     )
@@ -175,11 +172,11 @@ def _corrections(unknown: Mapping[str, str], words: QueryWords, last: str) -> di
 
 def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
     """Returns a text with corrected typos and without the words that occur on most pages."""
-    written = text.split()
+    written = [_corrected(word, corrections) for word in text.split()]
     kept = [word for word in written if not words.is_common(word)]
     if len(kept) < len(written) and sum(map(words.tells, kept)) < LEAST_TELLING:
         kept = written
-    return " ".join(_corrected(word, corrections) for word in kept)
+    return " ".join(kept)
 
 
 def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:

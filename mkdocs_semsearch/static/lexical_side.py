@@ -267,8 +267,8 @@ class StaticLexical:
         return np.flatnonzero(counts == len(wanted)) if wanted else np.zeros(0, np.int64)
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns the question with the corrections and weights of the bundle; the embedded text keeps typos."""
-        return read_words(question, self, correct=correct, embeds_corrections=False)
+        """Returns the question with the corrections and weights of the bundle."""
+        return read_words(question, self, correct=correct)
 
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query, see `Clauses.matcher`."""

@@ -121,6 +121,8 @@ section pages
 pages sectoin
 authentcation
 installatoin of servers
+authentcation: rotate tokne's vault?
+constructor of a tokne
 taken from the vault
 E4512
 E4521

@@ -61,6 +61,7 @@ def asked(tmp_path_factory):
         ("Acme", "Acme"),
         ("rotate passwords in the vault", "rotate passwords in the vault"),
         ("Acme: rotate pasword", "rotate passwords"),
+        ("where does Acmee rotate passwords", "where does rotate passwords"),
     ],
 )
 def test_the_embedded_text_has_no_common_words(asked, typed, embedded):

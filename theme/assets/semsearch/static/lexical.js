@@ -3,7 +3,8 @@
 import { divideCompound } from "./compounds.js";
 import { rounded } from "./ranking.js";
 import {
-  identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, termsOf, wholeIdentifiers,
+  identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, spokenWords, termsOf,
+  wholeIdentifiers,
 } from "./text.js";
 import { Words } from "./words.js";
 
@@ -30,9 +31,13 @@ export class Lexical {
     this.links = lexical.links ?? [];
   }
 
-  /** Leaves out the words that do not distinguish pages of this site. Needs no file. */
-  sift(question) {
-    const words = question.embedded.split(/\s+/).filter(Boolean);
+  /** Corrects typos, and leaves out the words that do not distinguish pages of this site. Needs no file. */
+  sift(question, corrections = {}) {
+    const corrected = (word) => {
+      const [bare] = spokenWords(word);
+      return Object.hasOwn(corrections, bare) ? word.replaceAll(bare, corrections[bare][0]) : word;
+    };
+    const words = question.embedded.split(/\s+/).filter(Boolean).map(corrected);
     const kept = words.filter((word) => !all(termsOf(word), this.common));
     const telling = question.words.filter((word) => this.#tells(word));
     return {

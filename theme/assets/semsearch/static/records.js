@@ -64,23 +64,7 @@ const isBare = ({ content, heading_hierarchy: path }) =>
 
 /* Records as answers have them: a value that is not stored is null or an empty list. */
 
-export const pageRecord = (page) => ({
-  path: page.path,
-  url: page.url,
-  title: page.title,
-  breadcrumbs: page.breadcrumbs ?? [],
-  frontmatter: page.frontmatter,
-  file_size: page.file_size,
-  chunk_count: page.chunk_count,
-  languages: page.languages,
-  primary_language: page.primary_language,
-  last_modified: page.last_modified ?? null,
-  indexed_at: null,
-  content_hash: page.content_hash ?? null,
-  language: page.language ?? null,
-  translations: page.translations ?? {},
-});
-
+const NO_VALUES_OF_PAGE = { breadcrumbs: [], last_modified: null, content_hash: null, language: null, translations: {} };
 const NO_VALUES = {
   anchor: null,
   start_line: null,
@@ -99,6 +83,8 @@ const NO_VALUES = {
   definitions: [],
   references: [],
 };
+
+export const pageRecord = ({ section, kind, ...page }) => ({ ...NO_VALUES_OF_PAGE, ...page, indexed_at: null });
 
 export const sectionRecord = (chunk, page, excerpt) => ({
   ...NO_VALUES,

@@ -75,15 +75,19 @@ export class Searcher {
   /** Reads a question, and fetches what ranks its results: words, similarities, and the masks of filters and phrases. */
   async #read({ text, mode, filters, patience, correct, options }) {
     const meaning = mode === "lexical" ? null : this.meaning;
-    const typed = this.lexical.sift(readQuestion(text));
+    const question = readQuestion(text);
+    const typed = this.lexical.sift(question);
+    const near = (text) => inTime(meaning.similarities(text), mode === "hybrid" && patience && patience - AHEAD);
     const reading = this.lexical.read(typed, correct);
     if (patience) await inTime(reading, AHEAD); // over HTTP/2 the words would wait behind all vectors
-    const [{ asked, corrections }, similarities, filtered, held] = await Promise.all([
+    const [{ asked, corrections }, asTyped, filtered, held] = await Promise.all([
       reading,
-      meaning && inTime(meaning.similarities(typed.embedded), mode === "hybrid" && patience && patience - AHEAD),
+      meaning && near(typed.embedded),
       this.#filtered(filters),
       this.lexical.phraseMask(typed.phrases),
     ]);
+    const { embedded } = this.lexical.sift(question, corrections);
+    const similarities = asTyped && embedded !== typed.embedded ? await near(embedded) : asTyped;
     const missing = held && !held.some(Boolean) ? typed.phrases : [];
     const used = missing.length ? (await this.lexical.read({ ...typed, phrases: [] }, correct)).asked : asked;
     const given = { asked: used, question: { ...typed, ...used.weigh() }, similarities, mode, options, known: {} };
@@ -205,15 +209,11 @@ export class Searcher {
   }
 
   async #filterMask(filter) {
-    const path = filter.field === "page.path" && filter.op === "equals" && this.records.pageRows.get(filter.value);
-    if (path !== undefined && path !== false && !filter.negate) return this.#spread((page) => +(page === path));
+    const path = this.records.pageRows.get(filter.field === "page.path" && filter.op === "equals" && filter.value);
+    if (path >= 0 && !filter.negate) return this.pageOf.map((page) => +(page === path));
     const column = await this.fields.column(filter.field);
     const mask = column.mask(filter);
-    return column.ofChunks ? mask : this.#spread((page) => mask[page]);
-  }
-
-  #spread(bitOf) {
-    return Uint8Array.from(this.pageOf, bitOf);
+    return column.ofChunks ? mask : this.pageOf.map((page) => mask[page]);
   }
 
   #boosted(found) {

@@ -77,7 +77,7 @@ export function readQuestion(text) {
   const phrase = whole && whole[0] === text.trim() && inside(whole.slice(1));
   const phrases = phrase && /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
   const asked = withoutMarker(plain);
-  const words = mostTelling(rawWords(withoutAsking(asked)).map(spoken));
+  const words = mostTelling(spokenWords(asked));
   return { text: plain, words, phrases, telling: words, embedded: asked };
 }
 
@@ -168,6 +168,8 @@ const ELIDED =
   /^(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu|un|gl|quest|quell|(?:a|da|de|ne|su)ll)['’ʼ](?=[\p{L}\p{N}_]{3})/iu;
 
 /** Removes the shortened verb at the end of a word, and an elided article before it; `don't` becomes `dont`, a stop word. */
+export const spokenWords = (text) => rawWords(withoutAsking(text)).map(spoken);
+
 const spoken = (word) =>
   word
     .replace(/^([\p{L}\p{Nl}\p{No}]+n)['’ʼ](t)$/iu, "$1$2")
