@@ -22,10 +22,7 @@ MAX_CHARACTERS = 320
 """Greatest length of an excerpt; chosen, not measured."""
 
 _LEAST_BEGINNING = 120
-"""Least length of the shown beginning of a block that another one introduces; chosen, not measured."""
-
-_SHORTEST = 80
-"""A shorter excerpt is continued with the beginning of the next block; chosen, not measured."""
+"""Least length of the shown beginning of a block; chosen, not measured."""
 
 _SHORTEST_FENCE = 3
 """Least number of backticks or tildes that end a block of code."""
@@ -49,8 +46,9 @@ FENCE = re.compile(
 _BREAK = re.compile(r"\n\n+")
 _FILE_NAME = re.compile(r"[^ \t\n]{1,60}")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
-# The set of first characters halves the time; the group is what follows the end of a sentence or of a line.
-_SENTENCE_END = re.compile(r"[.!?。！？\n]((?<=\n)[ \t]*|\s+)")
+# The set of first characters halves the time; the group is what follows the end of a sentence or of a line. No sentence
+# ends after `e.g.`
+_SENTENCE_END = re.compile(r"[.!?。！？\n](?<!\.[A-Za-z]\.)((?<=\n)[ \t]*|\s+)")
 _UNDIVIDED = re.compile(r"\||[ \t]*[0-9]+\.\Z")
 _BARS = re.compile(r"\n\|[\s|]*\Z")
 
@@ -122,16 +120,28 @@ def make_excerpt(
     if nearest is not None and not blocks[best].found:
         best, begin = _nearest_place(content, nearest) or (best, 0)
         from_there = begin and len(blocks[best].text) > MAX_CHARACTERS
-        excerpt = _prose_from(blocks[best], begin) if from_there else _cut(blocks[best])
+        excerpt = _prose_from(blocks[best], begin) if from_there else _with_lead(blocks, best)
     else:
-        excerpt = _cut(blocks[best])
+        excerpt = _with_lead(blocks, best)
     following = [*blocks[best + 1 :], *(_blocks(introduced, matcher) if introduced else ())]
     while following and len(excerpt.text) + len(following[0].text) + 2 <= MAX_CHARACTERS:
         excerpt = _join(excerpt, _whole(following.pop(0)))
-    if following and (len(excerpt.text) < _SHORTEST or _introduces(excerpt.text, following[0])):
-        # A short excerpt, such as a label, and one that announces the next block show at least the beginning of that.
-        room = max(MAX_CHARACTERS - len(excerpt.text) - 2, _LEAST_BEGINNING)
-        excerpt = _join(excerpt, _beginning(following[0], room))
+    room = MAX_CHARACTERS - len(excerpt.text) - 2
+    if following and (room >= _LEAST_BEGINNING or _introduces(excerpt.text, following[0])):
+        # Of a block that is announced, the beginning is shown even if there is little room.
+        excerpt = _join(excerpt, _beginning(following[0], max(room, _LEAST_BEGINNING)))
+    return excerpt
+
+
+def _with_lead(blocks: Sequence[_Block], number: int) -> Excerpt:
+    """Cuts a block. The text that announces it goes before its beginning if this leaves out no word that matches."""
+    excerpt = _cut(blocks[number])
+    if number and not (lead := blocks[number - 1]).fenced and _introduces(lead.text, blocks[number]):
+        room = MAX_CHARACTERS - len(lead.text) - 2
+        if room >= _LEAST_BEGINNING:
+            beginning = _beginning(blocks[number], room)
+            if len(beginning.highlights) >= len(excerpt.highlights):
+                return _join(_whole(lead), beginning)
     return excerpt
 
 

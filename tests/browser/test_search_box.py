@@ -804,6 +804,18 @@ def test_a_long_line_of_code_ends_with_an_ellipsis_and_cannot_be_scrolled(page, 
     assert code.evaluate("pre => pre.previousSibling.scrollWidth <= pre.parentElement.clientWidth")
 
 
+LONG = "It lives for a number of days that you choose for all of your users"
+
+
+def test_the_line_with_more_different_words_goes_before_one_that_repeats_a_word(page, site):
+    rows = f"- A token, a token or a token.\n- {LONG}.\n- To rotate a token."
+    marks = [[found.start(), found.end()] for found in re.finditer("rotate|token", rows)]
+    site.sidecar.change = lambda body: with_excerpt(body, rows, marks)
+    ask(page, site, "token")
+    first = page.locator(".ss-main-option").first.locator(".ss-excerpt")
+    assert first.locator("p").all_text_contents() == [f"• {LONG}.", "• To rotate a token."]
+
+
 def test_the_line_with_the_word_goes_before_one_with_a_longer_form_of_it(page, site):
     rows = "| Name | Text |\n| TOKEN | The first. |\n| TOKEN_LIFETIME_IN_DAYS | The second. |\n| …"
     site.sidecar.change = lambda body: with_excerpt(body, rows, [[18, 23], [41, 63]])

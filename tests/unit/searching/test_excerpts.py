@@ -94,6 +94,12 @@ def test_the_block_with_most_words_is_taken_and_cut_at_a_sentence(searcher):
     assert len(found.text) <= MAX_CHARACTERS + 4
 
 
+def test_no_sentence_ends_after_an_abbreviation(searcher):
+    sentence = "Change them often (e.g. rotate keys each year)."
+    content = f"{FILLER * 5}{sentence} {FILLER * 5}"
+    assert excerpt(searcher, "rotate keys", content).text.startswith(f"… {sentence}")
+
+
 def test_a_last_word_that_is_not_finished_is_marked(searcher):
     assert marked(excerpt(searcher, "rest", "Restore with the restore command.")) == ["Restore", "restore"]
 
@@ -153,6 +159,38 @@ def test_what_a_text_introduces_is_shown_with_it(searcher):
     assert found.text.endswith("without an end in sight. Nothing to see in this long sentence …")
 
 
+def test_what_introduces_a_text_is_shown_before_it(searcher):
+    steps = "1. Stop the server.\n2. Rotate the keys."
+    assert excerpt(searcher, "rotate keys", f"Filler.\n\nDo this:\n\n{steps}\n\nEnd.").text.startswith(
+        f"Do this:\n\n{steps}"
+    )
+    found = excerpt(searcher, "restore", "Filler.\n\nrun.sh\n\n```sh\nrestore --all\n```")
+    assert found.text == "run.sh\n\n```sh\nrestore --all\n```"
+    assert marked(found) == ["restore"]
+    found = excerpt(searcher, "entry", f"Filler.\n\nHere they are:\n\n{LIST.replace('entry', 'one', 20)}")
+    assert found.text.startswith("… - entry number 20")  # there would be no room for the words
+    found = excerpt(searcher, "rotate keys", f"A key:\n\n- Rotate the keys.\n{LIST}")
+    assert found.text.startswith("A key:\n\n- Rotate the keys.\n- entry number 0")
+    assert found.text.endswith(" of a long list\n…")
+    assert len(found.text) <= MAX_CHARACTERS + 2
+
+
+@pytest.mark.parametrize(
+    "before", [f"{FILLER * 3}See:", "Do this.", "```sh\nif x:\n```"], ids=["long", "other", "code"]
+)
+def test_only_a_short_text_that_introduces_another_is_shown_before_it(searcher, before):
+    assert excerpt(searcher, "restore", f"{before}\n\n- Restore it.").text == "- Restore it."
+
+
+@pytest.mark.parametrize(("letters", "continued"), [(190, True), (200, False)])
+def test_an_excerpt_goes_on_where_enough_of_the_next_block_fits(searcher, letters, continued):
+    text = "Rotate keys. ".ljust(letters, "x")
+    found = excerpt(searcher, "rotate keys", f"{text}\n\n{FILLER * 9}")
+    assert found.text.startswith(f"{text}\n\nNothing to see" if continued else text)
+    assert (len(found.text) > len(text)) is continued
+    assert len(found.text) <= MAX_CHARACTERS + 2
+
+
 @pytest.mark.parametrize("label", ["Keys", "Picture of a restore"])
 def test_a_label_is_shown_with_the_beginning_of_what_follows(searcher, label):
     found = excerpt(searcher, "restore keys", f"{label}\n\n{FILLER * 9}\n\nMore.")
@@ -203,7 +241,7 @@ def test_code_keeps_whole_lines_inside_its_own_fence(searcher, fence, closed, la
 
 
 def test_short_code_without_its_closing_fence_gets_one(searcher):
-    found = excerpt(searcher, "restore", "Before.\n\n~~~sh\nrestore")
+    found = excerpt(searcher, "restore", "Before it.\n\n~~~sh\nrestore")
     assert found.text == "~~~sh\nrestore\n~~~"
     assert marked(found) == ["restore"]
     assert excerpt(searcher, "restore", "```\n").text in ("```\n```", "")

@@ -111,7 +111,7 @@ export const namesIn = (query) =>
     .filter((word) => /[^\p{L}]|\p{Ll}\p{Lu}/u.test(word))
     .map((word) => word.toLowerCase());
 
-/** Renders `space` lines around the one with a name of the question, or with the most marked letters. */
+/** Renders `space` lines around the one with a name of the question, or with the most marked words. */
 export function renderExcerpt({ excerpt: text, highlights }, space, names = []) {
   const fitting = fittingLines(text, linesOf(text, highlights, names), space);
   const root = h("div.ss-excerpt", { dir: directionOfLines(text, fitting) });
@@ -185,15 +185,12 @@ function renderLine(text, highlights, type, [start, end]) {
 }
 
 /**
- * Describes lines as {type, range, room: lines on screen, weight: marked letters}. A longer form of a marked word, such
- * as the completion of a name, weighs no more than that word, and one of the `names` weighs more than all other words.
+ * Describes lines as {type, range, room: lines on screen, weight: different marked words}. A longer form of a marked word,
+ * such as the completion of a name, is that word, and one of the `names` weighs more than all other words.
  */
 export function linesOf(text, highlights, names = []) {
-  const words = wordsOf([{ excerpt: text, highlights }]).sort((a, b) => a.length - b.length);
-  const weightOf = ([from, to]) => {
-    const marked = text.slice(from, to).toLowerCase();
-    return names.includes(marked) ? text.length : words.find((word) => marked.startsWith(word)).length;
-  };
+  const all = wordsOf([{ excerpt: text, highlights }]);
+  const words = all.filter((word) => !all.some((other) => other !== word && word.startsWith(other)));
   const letters = lettersOfLine();
   let start = 0;
   let open = ""; // the fence above the lines of code
@@ -203,7 +200,9 @@ export function linesOf(text, highlights, names = []) {
     const fence = open ? mark.startsWith(open) && !/[^`~\s]/.test(line) : mark;
     const type = fence ? "" : open ? "code" : typeOf(line);
     const inside = highlights.filter(([from, to]) => from >= start && to <= range[1]);
-    const weight = inside.reduce((sum, range) => sum + weightOf(range), 0);
+    const marked = wordsOf([{ excerpt: text, highlights: inside }]);
+    const isNamed = marked.some((one) => names.includes(one));
+    const weight = words.filter((word) => marked.some((one) => one.startsWith(word))).length + isNamed * text.length;
     if (fence) open = open ? "" : mark;
     start = range[1] + 1;
     if (type === "dd") range[0] += DEFINITION.exec(line)[0].length;

@@ -1,4 +1,5 @@
-/* Divides the compounds of a question that a site does not have into words that it has, as lexical/compounds.py does. */
+/* Divides the compounds of a question that a site does not have into words that it has, as lexical/compounds.py does.
+   Loaded on sites whose language has compounds. */
 
 const LEAST = 4; // letters of a part
 const LONGEST = 60;
@@ -10,7 +11,7 @@ const MOST_PARTS = 4;
  */
 export async function divideCompound(term, isPart, links, most = MOST_PARTS) {
   const letters = [...term];
-  if (!links.length || most < 2 || letters.length < 2 * LEAST || letters.length > LONGEST) return [];
+  if (most < 2 || letters.length < 2 * LEAST || letters.length > LONGEST) return [];
   if (!/^\p{L}+$/u.test(term)) return [];
   const places = Array.from({ length: letters.length - 2 * LEAST + 1 }, (_, at) => letters.length - LEAST - at);
   const begun = places.map((place) => unlinked(letters.slice(0, place).join(""), links));

@@ -6,11 +6,10 @@ const MAX_CHARACTERS = 320;
 const WORD = /(?:[\p{L}\p{N}_]|(?![\ufe00-\ufe0f])\p{M})+/gu;
 const FENCE = /^((`{3,}|~{3,})[^\n]*)(?:\n|(?![^]))([^]*?)(?:^\2[`~]*[ \t]*$|(?![^]))/gm;
 export const COLON_AT_END = /[:：](?:\n[`~]{3,})?$/; // of a text, or of the code at its end
-const LEAST_BEGINNING = 120; // characters that are shown of a block that another one introduces
-const SHORTEST = 80; // an excerpt with fewer characters is continued
+const LEAST_BEGINNING = 120; // characters that are shown of the beginning of a block
 const LONGEST_UNCUT = 80; // a word or inline code of this length is left out rather than cut
 const CODE_SPAN = /`[^`\n]+`/g;
-const SENTENCE_END = /(?<=[.!?。！？])\s+|\n[ \t]*/g;
+const SENTENCE_END = /(?<=[.!?。！？])(?<!\.[A-Za-z]\.)\s+|\n[ \t]*/g; // not after `e.g.`
 const BARS = /\n\|[\s|]*$/; // those of a row of which nothing else is left
 const UNDIVIDED = /^(?:\||[ \t]*[0-9]+\.$)/;
 
@@ -20,14 +19,26 @@ export function makeExcerpt({ text, introduced }, matcher) {
   const blocks = blocksOf(single, matcher);
   if (!blocks.length) return { excerpt: "", highlights: [] };
   const best = blocks.reduce((found, block) => (isBetter(block, found) ? block : found));
-  const following = [...blocks.slice(blocks.indexOf(best) + 1), ...blocksOf(next, matcher)];
-  let found = cut(best);
+  const at = blocks.indexOf(best);
+  const following = [...blocks.slice(at + 1), ...blocksOf(next, matcher)];
+  let found = withLead(best, blocks[at - 1]);
   while (following.length && found.text.length + following[0].text.length + 2 <= MAX_CHARACTERS)
     found = joined(found, whole(following.shift()));
-  // A short excerpt, such as a label, and one that announces the next block show at least the beginning of that.
-  if (following.length && (found.text.length < SHORTEST || introduces(found.text, following[0])))
-    found = joined(found, beginning(following[0], Math.max(MAX_CHARACTERS - found.text.length - 2, LEAST_BEGINNING)));
+  const room = MAX_CHARACTERS - found.text.length - 2;
+  // Of a block that is announced, the beginning is shown even if there is little room.
+  if (following.length && (room >= LEAST_BEGINNING || introduces(found.text, following[0])))
+    found = joined(found, beginning(following[0], Math.max(room, LEAST_BEGINNING)));
   return { excerpt: restored(found.text), highlights: found.highlights };
+}
+
+/** Cuts a block. The text that announces it goes before its beginning if this leaves out no word that matches. */
+function withLead(block, lead) {
+  const found = cut(block);
+  if (!lead || lead.fenced || !introduces(lead.text, block)) return found;
+  const room = MAX_CHARACTERS - lead.text.length - 2;
+  if (room < LEAST_BEGINNING) return found;
+  const first = beginning(block, room);
+  return first.highlights.length < found.highlights.length ? found : joined(whole(lead), first);
 }
 
 /** Returns whether a text announces the next block: it ends with a colon, or with the file name of code. */

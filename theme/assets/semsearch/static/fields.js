@@ -160,11 +160,8 @@ function frontMatter(name, pages) {
   const kinds = new Set(
     values.filter((value) => value !== null).map((value) => (Array.isArray(value) ? "list" : typeof value)),
   );
-  const type = kinds.has("list")
-    ? "list"
-    : kinds.size === 1
-      ? ({ boolean: "boolean", number: "number" }[[...kinds]] ?? "string")
-      : "string";
+  const isOne = kinds.size === 1 && (kinds.has("boolean") || kinds.has("number"));
+  const type = kinds.has("list") ? "list" : isOne ? [...kinds][0] : "string";
   const isText = type === "string" || type === "list";
   const plain = (value) => (value === null || typeof value === "object" ? null : isText ? `${value}` : value);
   return Column.of(

@@ -1,6 +1,5 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
-import { divideCompound } from "./compounds.js";
 import { rounded } from "./ranking.js";
 import {
   identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, spokenWords, termsOf,
@@ -81,7 +80,7 @@ export class Lexical {
       term && second === undefined && this.#tells(word) && !this.words.find(term);
     const single = words.filter(isUnknown);
     const reading = single.slice(0, MAX_CORRECTED).map(async (item) => {
-      item.divided = await divideCompound(item.terms[0], (parts) => this.#knownParts(parts), this.links);
+      item.divided = await this.words.divided(item.terms[0], (parts) => this.#knownParts(parts), this.links);
       if (correct && !item.divided.length)
         item.corrections = await this.words.corrections(item.terms[0], item.word !== last);
     });

@@ -156,6 +156,13 @@ export class Words {
     return ordered(words, ([other]) => near.has(other), CORRECTIONS);
   }
 
+  /** Returns the parts of a compound; the script is loaded on sites in a language with compounds. */
+  async divided(word, isPart, links) {
+    if (!links.length) return [];
+    const { divideCompound } = await import("./compounds.js");
+    return divideCompound(word, isPart, links);
+  }
+
   /** Returns the rows in which words follow each other. */
   async phraseRows(terms) {
     const { phraseRows } = await import("./phrases.js");
