@@ -57,5 +57,6 @@ By group and name:
   `similarity`, minus `known` times the share of the question's words that the site has, minus `words` times the share
   of their weight in the best chunk; it is at most `enough`. A question of up to `short` words that are all known is
   always answered, and one with code that the site has. Sites with fewer than `chunks` chunks need less similarity,
-  because the best of few random similarities is lower.
+  because the best of few random similarities is lower. Where similarities say nothing, the two shares of words must
+  be at least `by_words` together.
 """

@@ -4,10 +4,14 @@ The compounds of pages are divided when the index is written, and their parts ar
 query *Verbindung* matches. Only words that also occur on their own on pages in the same language count as parts. A
 compound that only a reader uses is divided in the query: *Systemvoraussetzungen* on a site that writes *Voraussetzungen
 des Systems*.
+
+Forms of one verb that the stemmer keeps apart are added to each other in the same way: German *aktivieren*, *aktiviert*
+and *Aktivierung*.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from mkdocs_semsearch.lexical.analyzers import exact_text, plain_words
@@ -22,6 +26,9 @@ _LINKS = {
     "swedish": ("", "s"),
 }
 """Stemmers of languages that write compounds as one word, with the letters that may link two parts."""
+
+_VERBS = {"german": re.compile(r"(\w{2,}ier)(?:e|en|end(?:e[mnrs]?)?|t(?:e[mnrst]?)?|ung(?:en)?)")}
+"""Stemmers that keep the forms of some verbs apart, with a pattern of these forms; its group is what they share."""
 
 LEAST_LETTERS = 4
 """Least number of letters of a part; chosen, not measured."""
@@ -137,7 +144,25 @@ def _compounds_among(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]
             if last is not None and (first := divide(word[:place], MOST_PARTS - 1)):
                 compounds[word] = tuple(dict.fromkeys(forms[part][0] for part in (*first, last)))
                 break
-    return compounds
+    return _other_forms(stems, forms, stemmer) | compounds
+
+
+def _other_forms(
+    stems: Mapping[str, str], forms: Mapping[str, Sequence[str]], stemmer: str
+) -> dict[str, tuple[str, ...]]:
+    """Returns forms of verbs, each with one other form for every other stem of the verb that occurs on the site."""
+    pattern = next((_VERBS[name] for name in stemmer.split() if name in _VERBS), None)
+    verbs: dict[str, dict[str, list[str]]] = {}
+    for word, stem in stems.items() if pattern else ():
+        if pattern and stem in forms and (form := pattern.fullmatch(word)):
+            verbs.setdefault(form[1], {}).setdefault(stem, []).append(word)
+    return {
+        word: tuple(forms[other][0] for other in sorted(family) if other != stem)
+        for family in verbs.values()
+        if len(family) > 1
+        for stem, words in family.items()
+        for word in words
+    }
 
 
 def _unlinked(word: str, links: Iterable[str]) -> Iterator[str]:

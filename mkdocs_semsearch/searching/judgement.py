@@ -46,12 +46,27 @@ def kind_priors(question: Question) -> Mapping[str, float]:
     return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
 
 
+_OTHER_LETTERS = re.compile(r"[^\W\d_]")
+_LATIN_LETTERS = re.compile(r"[A-Za-z]")
+
+
+def is_legible(question: Question) -> bool:
+    """Returns whether the default model can read a question: not if all letters are of other scripts than Latin.
+
+    To the model, such a question is a row of unknown tokens or single letters, and near to whatever is so, too.
+    """
+    text = question.text
+    return _LATIN_LETTERS.search(text) is not None or _OTHER_LETTERS.search(text) is None
+
+
 def rule_of_answers(model: str) -> Mapping[str, float] | None:
     """Returns the numbers of `is_answerable` for a model; None if they were not calibrated for it."""
     return WEIGHTS["nothing"] if is_default_model(model) else None
 
 
-def is_answerable(question: Question, similarity: float, words: float, chunks: int, rule: Mapping[str, float]) -> bool:
+def is_answerable(
+    question: Question, similarity: float | None, words: float, chunks: int, rule: Mapping[str, float]
+) -> bool:
     """Returns whether a site can answer a question, judged by its best chunks.
 
     A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
@@ -59,7 +74,7 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
 
     Args:
         question: the question as `Backend.read` returns it.
-        similarity: the best cosine similarity.
+        similarity: the best cosine similarity; None if the model does not know the language well enough.
         words: the best BM25 score.
         chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
             so a small site needs less similarity.
@@ -68,23 +83,27 @@ def is_answerable(question: Question, similarity: float, words: float, chunks: i
     if question.has_code or (question.known == 1 and len(question.telling) <= rule["short"]):
         return True
     held = min(1.0, _held(question, words))
+    if similarity is None:
+        return question.known + held >= rule["by_words"]
     size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
     needed = rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held
     return bool(similarity >= min(needed, rule["enough"] * size))
 
 
-def match_share(question: Question, similarity: float, words: float, rule: Mapping[str, float]) -> float:
+def match_share(question: Question, similarity: float | None, words: float, rule: Mapping[str, float]) -> float:
     """Returns the share of the best score from which a chunk matches; calibrated for the default model.
 
     If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
-    of them match.
+    of them match. Without similarities, nothing is known of that, and the share stays as it is.
 
     Args:
         question: the question as `Backend.read` returns it.
-        similarity: the best cosine similarity.
+        similarity: the best cosine similarity, or None as in `is_answerable`.
         words: the best BM25 score.
         rule: the numbers `matches` or `static_matches` of the weights.
     """
+    if similarity is None:
+        return float(rule["share"])
     near = min(1.0, similarity / rule["similarity"])
     held = min(1.0, _held(question, words) / rule["words"])
     return float(max(rule["least"], rule["share"] * near * held))

@@ -15,7 +15,7 @@ from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
-from mkdocs_semsearch.searching.judgement import is_answerable, match_share
+from mkdocs_semsearch.searching.judgement import is_answerable, is_legible, match_share
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
@@ -222,18 +222,22 @@ class ScoreRules:
         similarities: NDArray[np.float32] | None,
         hits: LexicalHits,
         literal: Mapping[int, int],
-    ) -> tuple[float, float] | None:
-        """Returns the best score of each side; None if they do not tell how much the site has about the question."""
+    ) -> tuple[float | None, float] | None:
+        """Returns the best score of each side; None if they do not tell how much the site has about the question.
+
+        The first one is None where only words tell: on a site with pages in a language that the model does not know, or
+        knows half, if the best lexical hit is on one of them, or if the model cannot read the question. A question in
+        such a language is near to any text in it, so if there is no hit, only the similarities to other pages count.
+        """
         if similarities is None or not len(similarities) or self.nothing is None or literal:
             return None
-        meaning = self.chunk_map.meaning
+        meaning, words = self.chunk_map.meaning, float(hits.scores.max(initial=0))
         if meaning is not None:
-            # If the model does not cover the language of the best lexical hit, similarities say nothing about it.
-            if len(hits.rows) and meaning[hits.rows[hits.scores.argmax()]] != 1:
-                return None
-            # A question in a language that the model does not know is near to any text that it does not know.
-            similarities = similarities[meaning[rows] > 0]
-        return float(similarities.max(initial=-1)), float(hits.scores.max(initial=0))
+            foreign = len(hits.rows) and meaning[hits.rows[hits.scores.argmax()]] != 1
+            if foreign or not is_legible(self.question):
+                return None, words
+            similarities = similarities[meaning[rows] == 1]
+        return float(similarities.max(initial=-1)), words
 
 
 class Scoring:

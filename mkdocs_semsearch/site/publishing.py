@@ -183,6 +183,9 @@ _RELATED = {
     "fr": "Pages associées",
     "he": "דפים קשורים",
     "ja": "関連ページ",
+    "ko": "관련 페이지",
+    "pt": "Páginas relacionadas",
+    "ru": "Похожие страницы",
     "zh": "相关页面",
 }
 

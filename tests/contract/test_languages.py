@@ -299,6 +299,19 @@ def test_part_of_a_compound_finds_it(opened, tag, questions):
     assert order(search(f'"{word}"')) == ["words.md"]  # a phrase is what is written
 
 
+def test_forms_of_a_german_verb_find_each_other(opened):
+    texts = {
+        "a.md": "Das Plugin ist aktiviert.",
+        "b.md": "Plugins aktivieren wir hier.",
+        "c.md": "Nach der Aktivierung geht es los.",
+        "d.md": "Hier wird kopiert.",
+    }
+    search = opened([made_page(path, text, language="de") for path, text in texts.items()], language="de")
+    for question in ("aktiviert", "aktivieren", "Aktivierung", "Aktivierungen"):
+        assert paths(search(question)) == {"a.md", "b.md", "c.md"}, question
+    assert order(search('"aktiviert"')) == ["a.md"]  # a phrase is what is written
+
+
 def test_only_languages_with_compounds_have_words_split(opened):
     pages = [
         made_page("it.md", "Datenbankverbindungen", language="de"),

@@ -23,7 +23,7 @@ from mkdocs_semsearch.lexical.question import other_numbers, read_question, tell
 from mkdocs_semsearch.lexical.spellings import other_spellings
 from mkdocs_semsearch.searching.chunk_map import RANKED_KINDS
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
-from mkdocs_semsearch.searching.judgement import is_answerable, kind_priors, match_share
+from mkdocs_semsearch.searching.judgement import is_answerable, is_legible, kind_priors, match_share
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import SemanticScale
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
@@ -349,20 +349,32 @@ def test_a_token_a_last_beginning_and_a_word_with_other_digits_are_no_typos(engi
         assert engine.search(text).get("corrected", {}) == corrected, text
 
 
-@pytest.mark.parametrize("rule", [{}, {"similarity": 1.5, "known": 0, "words": 2.0}], ids=["as it is", "by words"])
-def test_nothing_found_is_decided_alike_in_every_mode(site, tmp_path, monkeypatch, rule):
+@pytest.mark.parametrize(
+    ("rule", "coverage"),
+    [({}, {}), ({"similarity": 1.5, "known": 0, "words": 2.0}, {}), ({}, {"en": 0.5}), ({}, {"en": 0.0})],
+    ids=["as it is", "by words", "half known", "unknown"],
+)
+def test_nothing_found_is_decided_alike_in_every_mode(site, tmp_path, monkeypatch, rule, coverage):
     copy = tmp_path / "site"
     shutil.copytree(site, copy)
     pointer = copy / "semsearch" / "static.json"
     content = json.loads(pointer.read_text(encoding="utf-8"))
     content["semantic"]["measured"] = True  # as if "nothing found" had been calibrated for this model
     content["weights"]["static_nothing"] |= rule
+    content["languages"] = {"tags": [], "coverage": coverage}
     pointer.write_text(json.dumps(content), encoding="utf-8")
     monkeypatch.setitem(WEIGHTS, "static_nothing", content["weights"]["static_nothing"])
     searcher = open_static_searcher(copy / "semsearch")
     answered = set()
     with StaticEngine(copy) as engine:
-        for text in (*QUESTIONS, "zzxqv blorpt", "zzxqv blorpt status_code", "zzxqv blorpt=status_code"):
+        others = (
+            "zzxqv blorpt",
+            "zzxqv blorpt status_code",
+            "zzxqv blorpt=status_code",
+            "zzxqv blorpt token",
+            "料理本",
+        )
+        for text in (*QUESTIONS, *others):
             for mode in ("hybrid", "semantic"):
                 wanted = reference(searcher, SearchQuery(text[:1000], mode=mode))
                 assert engine.search(text, mode=mode) == wanted, (mode, text)
@@ -521,7 +533,7 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
         (replace(read_question(text), weight=weight, known=known), similarity, words, chunks)
         for text in texts
         for weight, known in ((0.0, 0.0), (12.5, 0.4), (30.25, 1.0))
-        for similarity in (-0.1, 0.2, 0.45, 0.5, 0.55, 0.9)
+        for similarity in (None, -0.1, 0.2, 0.45, 0.5, 0.55, 0.9)
         for words in (0.0, 7.5, 40.0)
         for chunks in (1, 90, 5000)
     ]
@@ -540,6 +552,13 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
     assert engine.map("ranking.js", "matchShare", shares) == [
         match_share(*case[:3], WEIGHTS["static_matches"]) for case in cases
     ]
+
+
+def test_the_same_questions_are_legible(engine):
+    wanted = {"ключ vault": True, "ключ": False, "料理本 2": False, "Ü": False, "3.11": True, "über": True, "": True}
+    questions = [json.loads(json.dumps(asdict(read_question(text)))) for text in wanted]
+    assert engine.map("languages.js", "isLegible", [[question] for question in questions]) == [*wanted.values()]
+    assert [is_legible(read_question(text)) for text in wanted] == [*wanted.values()]
 
 
 def test_filters_leave_as_deep_a_part_of_the_hits(engine):

@@ -35,6 +35,18 @@ def test_word_is_divided_into_words_of_the_site(word, parts):
     assert divided.of_words("english", [word]) == {}
 
 
+def test_forms_of_a_verb_that_the_stemmer_keeps_apart_are_added_to_each_other():
+    words = plain_words("aktivieren, aktiviert, Aktivierung, Aktivierungen, kopiert, Bier, Bieren, installiert")
+    found = Compounds({"german": words, "dutch": words})
+    assert found.of_words("german", words) == {
+        "aktivieren": ("aktivierung", "aktiviert"),
+        "aktivierung": ("aktivieren", "aktiviert"),
+        "aktivierungen": ("aktivieren", "aktiviert"),
+        "aktiviert": ("aktivieren", "aktivierung"),
+    }
+    assert found.of_words("dutch", words) == {}
+
+
 def test_parts_of_a_chunk_are_those_of_its_headings_and_its_text():
     divided = Compounds({"german": plain_words("Größe, Datei, Pfad, Dateigröße, Dateipfad")})
     assert set(divided.of_text("german", ("Titel", "Dateigröße"), "Der Dateipfad")) == {"datei", "grosse", "pfad"}

@@ -308,14 +308,31 @@ def test_no_text_is_repeated_in_an_empty_index():
     assert repetition_factors(empty, empty, 0).tolist() == []
 
 
-def test_similarities_to_pages_in_a_language_that_the_model_does_not_know_are_no_evidence():
-    question = read("red braised pork", telling=("red", "braised", "pork"), weight=24.0, known=0.0)
-    ones = np.ones(2, np.float32)
-    chunk_map = SimpleNamespace(chunks=5000, meaning=np.float32([1, 0]), chunk_factor=ones, section_factor=ones)
+def is_answered(question, similarities, *, known, hits=((), ())):
+    """Returns whether any of two chunks matches; the model knows this share of the language of the second one."""
+    ones, meaning = np.ones(2, np.float32), np.float32([1, known])
+    chunk_map = SimpleNamespace(chunks=5000, meaning=meaning, chunk_factor=ones, section_factor=ones)
     rules = ScoreRules(question, chunk_map, 0.5, NOTHING, WEIGHTS["matches"], by_words=True)
-    none = LexicalHits(np.empty(0, np.int64), np.empty(0, np.float32))
-    for similarities, answered in (([0.3, 0.9], False), ([0.9, 0.3], True)):
-        judged = rules.judged(
-            np.arange(2), np.float32(similarities), none, {}, ones, headed=None, scale=SemanticScale(0.9, 0.1)
-        )
-        assert judged.matching.any() == answered
+    found, scale = LexicalHits(np.array(hits[0], np.int64), np.array(hits[1], np.float32)), SemanticScale(0.9, 0.1)
+    judged = rules.judged(np.arange(2), np.float32(similarities), found, {}, ones, headed=None, scale=scale)
+    return bool(judged.matching.any())
+
+
+@pytest.mark.parametrize("known", [0, 0.5])
+def test_similarities_to_pages_in_a_language_that_the_model_hardly_knows_are_no_evidence(known):
+    question = read("red braised pork", telling=("red", "braised", "pork"), weight=24.0, known=0.0)
+    assert not is_answered(question, [0.3, 0.9], known=known)
+    assert is_answered(question, [0.9, 0.3], known=known)
+
+
+@pytest.mark.parametrize("known", [0, 0.5])
+def test_where_similarities_say_nothing_the_words_decide(known):
+    question = read("tarte aux pommes recette", telling=("tarte", "pommes", "recette"), weight=24.0, known=0.5)
+    for words, answered in ((9.0, False), (20.0, True)):
+        assert is_answered(question, [0.1, 0.9], known=known, hits=([1], [words])) == answered
+
+
+def test_a_question_in_letters_that_the_model_cannot_read_is_judged_by_its_words():
+    question = read("高铁票预订", telling=("高铁票预订",), weight=24.0, known=0.0)
+    assert not is_answered(question, [0.9, 0.3], known=0)
+    assert is_answered(replace(question, known=0.7), [0.9, 0.3], known=0, hits=([0], [12.0]))

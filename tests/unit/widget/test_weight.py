@@ -101,6 +101,20 @@ def test_translations_have_the_keys_of_the_english_strings():
             assert not extra, f"{path.name}: {key}"
 
 
+def test_every_translation_is_loaded():
+    translated = {path.stem for path in (ASSETS / "strings").glob("*.json")} - {"en"}
+    listed = re.search(r"const LANGUAGES = (\[.*\]);", (ASSETS / "ui.js").read_text("utf-8"))
+    assert set(json.loads(listed[1])) == translated >= {"ko", "pt", "ru"}
+
+
+@pytest.mark.parametrize(("tag", "forms"), [("ru", {"one", "few", "many", "other"}), ("pt", {"one", "many", "other"})])
+def test_translations_have_the_plural_forms_of_their_language(tag, forms):
+    strings = json.loads((ASSETS / f"strings/{tag}.json").read_text("utf-8"))
+    for name in ("count", "show"):
+        found = {key.removeprefix(f"{name}_") for key in strings if key.startswith(f"{name}_")}
+        assert found - {"all", "better"} == forms
+
+
 def test_no_line_breaks_before_french_punctuation():
     strings = json.loads((ASSETS / "strings/fr.json").read_text("utf-8"))
     assert [text for text in strings.values() if re.search(" [:;?!»]|« ", text)] == []

@@ -112,7 +112,7 @@ export const ENGLISH = {
   mode_offline: "Search is unavailable right now. Trying again…",
 };
 
-const LANGUAGES = ["ar", "de", "es", "fa", "fr", "he", "ja", "zh"];
+const LANGUAGES = ["ar", "de", "es", "fa", "fr", "he", "ja", "ko", "pt", "ru", "zh"];
 
 /** Returns `t(key, values)`. Texts that a language lacks are in English. */
 export async function loadStrings(base, language, overrides) {

@@ -2,6 +2,9 @@
 
 const primary = (tag) => tag.split("-")[0];
 
+/** Returns whether the default model can read a question: not if all letters are of other scripts than Latin. */
+export const isLegible = ({ text }) => /[a-z]/i.test(text) || !/\p{L}/u.test(text);
+
 export class Languages {
   constructor({ languages: { tags, coverage }, language }, core) {
     this.codes = core.array("languages"); // 0 if a page has none
@@ -18,6 +21,15 @@ export class Languages {
     const same = codes((tag) => tag === wanted);
     const own = same.length ? same : codes((tag) => primary(tag) === primary(wanted));
     return (page) => own.length > 0 && this.codes[page] > 0 && !own.includes(this.codes[page]);
+  }
+
+  /** Returns the best similarity, null where only words tell, and the best score by words; see `_evidence` in searching/scoring.py. */
+  evidence(question, { rows, semantic, worded }, pageOf) {
+    const words = worded.reduce((most, score) => Math.max(most, score), 0);
+    const isKnown = (at) => this.meaning[pageOf[rows[at]]] === 1;
+    if ((words && !isKnown(worded.indexOf(words))) || !isLegible(question)) return { similarity: null, words };
+    const best = (most, similarity, at) => (isKnown(at) ? Math.max(most, similarity) : most);
+    return { similarity: semantic?.reduce(best, -1) ?? null, words };
   }
 
   /** Keeps one page of each group of translations: the one in the reader's language if it matches, else the best. */

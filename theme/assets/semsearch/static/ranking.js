@@ -36,11 +36,12 @@ export function kindPriors(question, kinds) {
 /** Returns the best score of words, relative to that of a chunk with every word of the question once. */
 const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 
-/** Returns whether the site answers the question at all, judged by its best similarity and its best lexical score. */
+/** Returns whether the site answers the question at all, judged by its best similarity, null for none, and lexical score. */
 export function isAnswerable(question, { similarity, words }, { rule, chunks }) {
   const { known, telling, has_code } = question;
   if (has_code || (known === 1 && telling.length <= rule.short)) return true;
   const held = Math.min(1, heldOf(question, words));
+  if (similarity === null) return known + held >= rule.by_words;
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
   const needed = rule.similarity * size - rule.known * known - rule.words * held;
   return similarity >= Math.min(needed, rule.enough * size);
@@ -48,6 +49,7 @@ export function isAnswerable(question, { similarity, words }, { rule, chunks }) 
 
 /** Returns the share of the best score from which a chunk matches: less where even the best chunk has little of the question. */
 export function matchShare(question, { similarity, words }, rule) {
+  if (similarity === null) return rule.share;
   const near = Math.min(1, similarity / rule.similarity);
   const held = Math.min(1, heldOf(question, words) / rule.words);
   return Math.max(rule.least, rule.share * near * held);
@@ -75,7 +77,7 @@ export function judge(given, mask, depth) {
   const fusion = fusionOf(rows, given);
   const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const scores = withPriors(sides, rows, given);
-  const matching = matchesAmong(scores, { rows, semantic, worded, named, ranks, meaning: fusion.meaning, byMeaning }, given);
+  const matching = matchesAmong(scores, { rows, semantic, worded, named, ranks, byMeaning }, given);
   return { rows, semantic: semantic ?? null, lexical: byMeaning ? null : worded, parts, sides, matching, ranks };
 }
 
@@ -118,14 +120,10 @@ function withPriors(scores, rows, { question, weights, kindOf, factorOf }) {
 }
 
 /** Returns a mask: 1 for the rows that match. */
-function matchesAmong(scores, candidates, { question, asked, semantic: side, weights, phrased }) {
-  const { rows, semantic, worded, named, ranks, meaning, byMeaning } = candidates;
-  // A question in a language that the model does not know is near to any text that it does not know.
-  const known = semantic && meaning ? semantic.filter((_, at) => meaning(at) > 0) : semantic;
-  const best = { similarity: known ? highest(known, -1) : 0, words: highest(worded, 0) };
-  // Similarities say nothing if the best chunk by words is in a language that the model does not know.
-  const isForeign = meaning && best.words && meaning(worded.indexOf(best.words)) < 1;
-  const isJudged = side?.measured && semantic && rows.length && !named.size && !isForeign && !phrased;
+function matchesAmong(scores, candidates, { question, asked, semantic: side, weights, phrased, evidence }) {
+  const { rows, semantic, worded, named, ranks, byMeaning } = candidates;
+  const best = evidence?.(candidates) ?? { similarity: highest(semantic ?? [], -1), words: highest(worded, 0) };
+  const isJudged = side?.measured && semantic && rows.length && !named.size && !phrased;
   const rule = weights.static_matches;
   const least = isJudged ? matchShare(question, best, rule) : rule.share;
   const matching = matches(scores, byMeaning ? weights.matches.semantic_share : least);

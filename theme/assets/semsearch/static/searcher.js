@@ -154,7 +154,8 @@ export class Searcher {
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
     const meaningOf = languages?.meaning && ((row) => languages.meaning[pageOf[row]]);
-    const all = { ...this, ...given, kindOf, factorOf, meaningOf, semantic, weights, phrased: !!phrases };
+    const evidence = meaningOf && ((found) => languages.evidence(given.question, found, pageOf));
+    const all = { ...this, ...given, kindOf, factorOf, meaningOf, evidence, semantic, weights, phrased: !!phrases };
     const judged = (mask) => judge(all, both(mask, phrases), lexicalDepth(mask, weights.fusion));
     // Filters select among the matches of the whole site, or where none passes, among what does: see `Scoring.candidates`.
     given.known.ofSite ??= judged(null);
