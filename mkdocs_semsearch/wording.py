@@ -5,7 +5,8 @@ from __future__ import annotations
 
 def counted(count: int, noun: str) -> str:
     """Returns a number with its noun, in the plural unless it is 1."""
-    return f"{count} {noun}{'s' if count != 1 else ''}"
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{count} {noun}{plural if count != 1 else ''}"
 
 
 def file_size(size_bytes: int) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.insights.store import InsightStore
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
+
+
+MANY_SEARCHES = 2000
+"""Number of searches from which on a report says that it takes a while."""
 
 
 def _index(given: argparse.Namespace) -> int:
@@ -208,22 +212,25 @@ def _insights(given: argparse.Namespace) -> int:
 
 def _insights_of_one(given: argparse.Namespace, store: InsightStore, since: str) -> None:
     """Reports or exports the records since an hour, of one of several indexes if it is named."""
-    from mkdocs_semsearch.insights.store import names_of_sites
-
     site, index = one_of_several(given.index)
     searches = store.of_site(site, since)
     recorded = store.newest()
-    if site is None and len(recorded) > 1:
-        say(
-            f"warning: these are records of several indexes ({names_of_sites(recorded)}), compared with one: "
-            "--index NAME=INDEX takes those of one"
-        )
+    if site is None:
+        _warn_of_several(recorded, ": --index NAME=INDEX takes those of one")
     if given.export_queries is not None:
         print(_export_queries(searches, given.export_queries))
         return
     newest = max((hour for name, hour in recorded.items() if site in (None, name)), default="")
-    dropped = store.counters().get("dropped", 0)
-    _report(given.format, index, searches, dropped=dropped, since=since, newest=newest)
+    lost = {"dropped": 0, "failed": 0} | store.counters()
+    _report(given.format, index, searches, **lost, since=since, newest=newest)
+
+
+def _warn_of_several(recorded: Collection[str], advice: str = "") -> None:
+    """Warns if records are of several indexes."""
+    from mkdocs_semsearch.insights.store import names_of_sites
+
+    if len(recorded) > 1:
+        say(f"warning: these are records of several indexes ({names_of_sites(recorded)}), compared with one{advice}")
 
 
 def _export_queries(searches: Sequence[Search], name: str) -> str:
@@ -236,6 +243,8 @@ def _export_queries(searches: Sequence[Search], name: str) -> str:
             f"(--export-queries {file})."
         )
     found = labelled_questions(searches)
+    if not found:
+        raise SemsearchError(f"Nothing is written into {file}: there is no question for which readers agree on a page.")
     try:
         file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
     except OSError as error:
@@ -249,6 +258,8 @@ def _report(form: str, index: str | None, searches: Sequence[Search], **about: A
     from mkdocs_semsearch.insights.report import make_report, report_html, report_text
 
     with open_searcher(index_place(index)) as searcher:
+        if len(searches) > MANY_SEARCHES:
+            say(f"comparing {len(searches)} searches with the index: about a minute for each 5,000 different questions")
         report = make_report(searches, searcher, **about)
     if form == "html":
         print_html(report_html(report))
@@ -261,7 +272,11 @@ def _searches(folder: str | None, since: str = "") -> Sequence[Search]:
     from mkdocs_semsearch.insights.store import InsightStore, first_hour
 
     hour = first_hour(since)
-    return InsightStore.existing(Path(folder)).read(hour) if folder else ()
+    if not folder:
+        return ()
+    store = InsightStore.existing(Path(folder))
+    _warn_of_several(store.newest())
+    return store.read(hour)
 
 
 def _lint(given: argparse.Namespace) -> int:

@@ -7,12 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.insights.search_records import Search
+from mkdocs_semsearch.insights.search_records import REDACTED, Search
 from mkdocs_semsearch.searching.searcher import Searcher
 
 SAME_MEANING = 0.5
@@ -75,7 +76,7 @@ class Group:
         opened: number of searches in which a result was opened.
         matched: number of searches that had matches.
         rephrased: number of searches that the reader then rephrased.
-        rank: mean rank of the opened results, or None.
+        rank: median rank of the opened results, or None.
         similarity: mean similarity of the best result, or None.
         examples: further texts, the most frequent first.
         answer: path of the page that readers agree on, or None; see `AGREEING` and `FOUND_BY`.
@@ -112,10 +113,10 @@ def read_questions(searches: Iterable[Search], searcher: Searcher) -> list[Quest
 
 
 def _questions(searches: Iterable[Search]) -> list[Question]:
-    """Returns the different questions, the most frequent first."""
+    """Returns the different questions that have words, the most frequent first."""
     by_key: dict[str, Question] = {}
     for search in searches:
-        if search.query:
+        if re.search(r"\w", REDACTED.sub("", search.query)):
             by_key.setdefault(question_key(search.query), Question(search.query)).searches.append(search)
     return sorted(by_key.values(), key=lambda question: (-len(question.searches), question.text))[:MOST_QUESTIONS]
 
@@ -199,7 +200,7 @@ def _group(questions: Sequence[Question]) -> Group:
         opened=sum(search.opened is not None for search in searches),
         matched=sum(search.matches > 0 for search in searches),
         rephrased=sum(search.rephrased for search in searches),
-        rank=round(sum(ranks) / len(ranks), 1) if ranks else None,
+        rank=median(ranks) if ranks else None,
         similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
         examples=tuple(question.text for question in questions[1:6]),
         answer=agreed[0] if agreed and agreed[1] >= FOUND_BY * len(searches) else None,
@@ -247,7 +248,7 @@ def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
     labelled = []
     for question in _questions(searches):
         agreed = _agreed_page(question.searches)
-        if agreed:
+        if agreed and not REDACTED.search(question.text):
             page, agreeing = agreed
             counts = {"opened": agreeing, "searches": len(question.searches)}
             labelled.append({"query": question.text, "answer_page": page, **counts})

@@ -36,7 +36,7 @@ class Recorder:
         self._store = store
         self._waiting: queue.SimpleQueue[Search | None] = queue.SimpleQueue()
         self._counts = {"written": 0, "dropped": 0, "failed": 0}
-        self._told = 0
+        self._told = {"dropped": 0, "failed": 0}
         self._failing = False
         self._thread: threading.Thread | None = None
 
@@ -69,17 +69,20 @@ class Recorder:
         cleaned = -SECONDS_BETWEEN_CLEANINGS
         open_ = True
         while open_:
-            batch, open_ = self._collect()
-            if batch:
-                self._write(batch)
             if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS:
                 cleaned = time.monotonic()
                 with contextlib.suppress(sqlite3.Error):  # the next batch reports it
                     self._store.clean()
+            batch, open_ = self._collect()
+            if batch:
+                self._write(batch)
 
     def _collect(self) -> tuple[list[Search], bool]:
-        """Waits for records; returns them, and whether more may come."""
-        batch = [self._waiting.get()]
+        """Waits for records, but not past the next cleaning; returns them, and whether more may come."""
+        try:
+            batch = [self._waiting.get(timeout=SECONDS_BETWEEN_CLEANINGS)]
+        except queue.Empty:
+            return [], True
         until = time.monotonic() + SECONDS
         while batch[-1] is not None and len(batch) < BATCH:
             try:
@@ -89,9 +92,9 @@ class Recorder:
         return [search for search in batch if search is not None], batch[-1] is not None
 
     def _write(self, batch: Sequence[Search]) -> None:
-        dropped = self._counts["dropped"]
+        lost = {name: self._counts[name] for name in self._told}
         try:
-            self._store.write(batch, {"dropped": dropped - self._told})
+            self._store.write(batch, {name: count - self._told[name] for name, count in lost.items()})
         except (sqlite3.Error, OSError) as error:
             self._counts["failed"] += len(batch)
             if not self._failing:
@@ -102,7 +105,7 @@ class Recorder:
                 )
             self._failing = True
             return
-        self._told = dropped
+        self._told = lost
         self._counts["written"] += len(batch)
         if self._failing:
             log.warning("Searches are recorded in %s again.", self._store.folder)

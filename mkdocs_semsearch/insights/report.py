@@ -6,12 +6,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
 from mkdocs_semsearch.insights.questions import (
     FEWEST,
+    MOST_QUESTIONS,
     OPENED_LOW,
     Group,
     Question,
@@ -25,6 +27,7 @@ from mkdocs_semsearch.lexical.languages import stemmer_for, stems_with, telling_
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
+from mkdocs_semsearch.wording import counted
 
 LISTED = 20
 WIDTH, HEIGHT = 720, 150
@@ -39,14 +42,15 @@ class Report:
         site: name of the site.
         since: hour or day from which on searches are counted; empty for the beginning.
         newest: hour of the newest record, which may be before `since`; empty if there is none.
-        totals: searches, questions, opened, rephrased, without matches, dropped.
+        totals: searches, questions, opened, rephrased, without matches; since recording began: dropped, failed.
         days: searches and opened results of each day.
         unanswered: groups whose searches fail more often than others, those that fail most surely first.
         hard_to_find: such groups too, but readers who opened a result agree on its page.
         never_opened: groups with matches of which nothing was ever opened.
         opened_low: groups whose readers passed over the first results.
         rephrased: groups whose searches were mostly rephrased.
-        words: words of readers that no page has, with the page for which each could be a keyword.
+        words: words of readers that no page has, with the page that they opened most; if they opened none, `opened` is
+            false and the page is the nearest one.
         found: pages that are among the first three for most searches.
         unreached: pages that are among the first ten of no question.
         facets: every facet, with the number of its uses by value.
@@ -76,9 +80,37 @@ class Report:
             return "No searches are recorded yet."
         return f"No searches since {_hour(self.since)} are recorded; the newest one is of {_hour(self.newest)}."
 
+    @property
+    def lost(self) -> str:
+        """The sentence about records that are missing; empty if there are none."""
+        reasons = {"dropped": "because too many were waiting", "failed": "because they could not be written"}
+        found = [f"{counted(self.totals[name], 'record')} {why}" for name, why in reasons.items() if self.totals[name]]
+        return f"Lost since recording began: {', '.join(found)}." if found else ""
+
+    @property
+    def left_out(self) -> str:
+        """The sentence about questions that are not compared; empty if all are."""
+        more = self.totals["questions"] > MOST_QUESTIONS
+        return f"Only the {MOST_QUESTIONS} most frequent questions are compared below." if more else ""
+
+    @property
+    def keywords(self) -> dict[str, list[str]]:
+        """The words of readers for each page that they opened."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for item in self.words:
+            if item["opened"]:
+                found[item["page"]["path"]].append(item["word"])
+        return dict(sorted(found.items()))
+
 
 def make_report(
-    searches: Sequence[Search], searcher: Searcher, *, dropped: int = 0, since: str = "", newest: str = ""
+    searches: Sequence[Search],
+    searcher: Searcher,
+    *,
+    dropped: int = 0,
+    failed: int = 0,
+    since: str = "",
+    newest: str = "",
 ) -> Report:
     """Makes the report.
 
@@ -86,6 +118,7 @@ def make_report(
         searches: the records.
         searcher: a searcher of the current index; its encoder embeds the questions.
         dropped: number of records that were lost because the queue was full.
+        failed: number of records that were lost because they could not be written.
         since: hour or day of the first record, if they are not all.
         newest: hour of the newest record, for a report without records.
     """
@@ -110,6 +143,7 @@ def make_report(
             "rephrased": sum(search.rephrased for search in searches),
             "without_matches": sum(search.matches == 0 for search in searches),
             "dropped": dropped,
+            "failed": failed,
         },
         days=_days(searches),
         unanswered=tuple(placed.nearest(group) for group in unanswered),
@@ -286,11 +320,11 @@ def report_text(report: Report) -> str:
     share = round(100 * totals["opened"] / totals["searches"])
     first, last = report.days[0]["day"], report.days[-1]["day"]
     lines = [
-        f"{totals['searches']} searches, {totals['questions']} different questions, {first} to {last}: "
-        f"{share} % opened a result, {totals['rephrased']} were rephrased, {totals['without_matches']} had no matches."
+        f"{counted(totals['searches'], 'search')}, {counted(totals['questions'], 'different question')}, "
+        f"{first} to {last}: {share} % opened a result, {totals['rephrased']} asked again in other words, "
+        f"{totals['without_matches']} had no matches."
     ]
-    if totals["dropped"]:
-        lines.append(f"{totals['dropped']} records were dropped because too many were waiting.")
+    lines += filter(None, [report.lost, report.left_out])
     lines += _chapter("Without a good answer", map(_group_line, report.unanswered))
     lines += _chapter("Hard to find", map(_group_line, report.hard_to_find))
     lines += _chapter("Answered, never opened", map(_group_line, report.never_opened))
@@ -298,7 +332,7 @@ def report_text(report: Report) -> str:
     lines += _chapter("Asked again in other words", map(_group_line, report.rephrased))
     lines += _chapter(
         "Words that no page has (search: keywords in the front matter of the page)",
-        (f"{w['word']} ({w['searches']}×, “{w['question']}”) → {w['page']['path']}" for w in report.words),
+        map(_word_line, report.words),
     )
     lines += _chapter(
         "Found most", (f"{page['path']}: {page['searches']} searches, {page['opened']} opened" for page in report.found)
@@ -316,6 +350,11 @@ def _uses(facet: Mapping[str, Any]) -> str:
 def _chapter(title: str, items: Iterable[str]) -> list[str]:
     found = [f"  {item}" for item in items]
     return ["", title, *found] if found else []
+
+
+def _word_line(item: Mapping[str, Any]) -> str:
+    place = "→" if item["opened"] else "no page opened, nearest is"
+    return f"{item['word']} ({item['searches']}×, “{item['question']}”) {place} {item['page']['path']}"
 
 
 def _group_line(group: Group) -> str:
@@ -344,10 +383,14 @@ def read_part(name: str) -> str:
 
 
 def _bars(report: Report) -> list[dict[str, Any]]:
-    """Returns position and size of the bars of the last 90 days with searches."""
-    days = report.days[-90:]
-    if not days:
+    """Returns position and size of the bars of the last 90 days up to the last search; days without one are empty."""
+    if not report.days:
         return []
+    by_day = {day["day"]: day for day in report.days}
+    first, last = (date.fromisoformat(report.days[place]["day"]) for place in (0, -1))
+    length = min(90, (last - first).days + 1)
+    names = [(last - timedelta(days=back)).isoformat() for back in reversed(range(length))]
+    days = [by_day.get(name, {"day": name, "searches": 0, "opened": 0}) for name in names]
     most = max(day["searches"] for day in days)
     wide = min(40.0, WIDTH / len(days))
     return [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -101,7 +103,7 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
         sent = Beacon.model_validate_json(body)
     except ValidationError as error:
         raise _refused(error) from None
-    query = redact(" ".join(sent.query.split()))[:MAX_QUERY]
+    query = redact(" ".join(visible(sent.query).split()))[:MAX_QUERY]
     if not query and not sent.filters:
         return None
     return Search(
@@ -110,12 +112,12 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
         query=query,
         mode=sent.mode,
         language=sent.language,
-        filters={redact(field): [redact(value) for value in values] for field, values in sent.filters.items()},
+        filters={_safe(field): list(map(_safe, values)) for field, values in sent.filters.items()},
         matches=sent.matches,
         score=sent.score,
         similarity=sent.similarity,
-        corrected={redact(word): redact(other) for word, other in sent.corrected.items()},
-        opened=None if sent.opened is None else redact(sent.opened),
+        corrected=_corrections(sent.corrected, query),
+        opened=None if sent.opened is None else _safe(sent.opened),
         rank=None if sent.opened is None else sent.rank,
         rephrased=sent.rephrased,
     )
@@ -131,8 +133,28 @@ def _refused(error: ValidationError) -> QueryError:
     return QueryError(sentence, field=field)
 
 
+def _corrections(corrected: Mapping[str, str], query: str) -> dict[str, str]:
+    """Returns the corrections of words that are still in the redacted query: others may be parts of a secret."""
+    left = query.casefold()
+    return {_safe(word): _safe(other) for word, other in corrected.items() if visible(word).casefold() in left}
+
+
+def _safe(text: str) -> str:
+    return redact(visible(text))
+
+
+JOINERS = "\u200c\u200d"
+"""Invisible characters that belong to words and emoji, as in Persian."""
+
+
+def visible(text: str) -> str:
+    """Removes invisible characters, and replaces control characters by spaces: a terminal would obey them."""
+    instead = {"Cc": " ", "Cf": ""}
+    return "".join(c if c in JOINERS else instead.get(unicodedata.category(c), c) for c in text)
+
+
 def redact(text: str) -> str:
-    """Replaces secrets, tokens, e-mail and network addresses, and long numbers.
+    """Replaces secrets, tokens, e-mail and network addresses, names of home folders, and long numbers.
 
     Doubtful text is replaced too: losing a word of a query does less harm than storing a secret that somebody pasted.
     """
@@ -142,12 +164,16 @@ def redact(text: str) -> str:
 
 
 _NAMED = (
-    r"pass(?:word|wd|phrase)?|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|credentials?|authorization"
+    r"pass(?:word|wd|phrase)?|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|account[-_ ]?key|private[-_ ]?key|"
+    r"credentials?|authorization|cookie|session[-_ ]?id"
 )
 _PREFIXES = (
     r"gh[opusr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|pk_live_|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|"
-    r"hf_|npm_|pypi-|dop_v1_|SG\.|eyJ|key-|hvs\.|dckr_pat_|shpat_|EAA|AGE-SECRET-KEY-|tskey-|lin_api_|ntn_"
+    r"GOCSPX-|hf_|npm_|pypi-|dop_v1_|SG\.|eyJ|key-|hvs\.|dckr_pat_|shpat_|EAA|AGE-SECRET-KEY-|tskey-|lin_api_|ntn_"
 )
+_VALUE = r"""(?:"[^"]{0,200}"|'[^']{0,200}'|["']?[^\s"',;&]+)"""
+"""What follows the name of a secret: one word, or several in quotes."""
+
 _RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
 """A version with its date, as in headings of release notes."""
 
@@ -155,15 +181,24 @@ _RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
 # every character of a long text is a new beginning, and a request of 8000 characters takes minutes.
 _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", re.DOTALL), "[secret]"),
-    (re.compile(r"(?<=://)[^/\s@]+(?=@)"), "[secret]"),
-    (re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
+    (re.compile(r"(?<=://)[^/?#\s]+(?=@)"), "[secret]"),
+    (re.compile(r"(?<![\w.+%-])[\w.+%-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
     (re.compile(r"\b(bearer|basic)\s+(?=\S*[\d+/=_.-])[\w+/=.~-]{8,}", re.IGNORECASE), r"\1 [secret]"),
     (
         re.compile(
-            rf"((?:{_NAMED})[\w-]{{0,40}}[\"']?\s{{0,20}}(?:=>|[=:])\s{{0,20}})(?:bearer\s+|basic\s+)?[\"']?[^\s\"',;&]+",
+            rf"((?:{_NAMED})[\w-]{{0,40}}[\"']?\s{{0,20}}(?:=>|[=:])\s{{0,20}})(?:bearer\s+|basic\s+)?{_VALUE}",
             re.IGNORECASE,
         ),
         r"\1[secret]",
+    ),
+    (re.compile(rf"((?<![\w-])--(?:[\w-]{{0,40}}-)?(?:{_NAMED}) )(?!-){_VALUE}", re.IGNORECASE), r"\1[secret]"),
+    (re.compile(r"((?<!\S)(?:-u|--user) )[^\s:]+:\S+"), r"\1[secret]"),
+    (
+        re.compile(
+            r"((?<![\w.-])/(?:home|Users)/|\b[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2})"
+            r"[^\\/\s\"':]+(?: [^\\/\s\"':]+(?=[\\/]))?"
+        ),
+        r"\1[name]",
     ),
     (re.compile(rf"(?<![A-Za-z0-9])(?:{_PREFIXES})[\w.=+/-]{{10,}}"), "[secret]"),
     (
@@ -187,7 +222,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     ),
 )
 _RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")
-REDACTED = re.compile(r"\[(?:e-mail|address|secret|number)\]")
+REDACTED = re.compile(r"\[(?:e-mail|address|secret|number|name)\]")
 """What `redact` writes in place of a secret."""
 
 

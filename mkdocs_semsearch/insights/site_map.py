@@ -337,7 +337,7 @@ def site_map_html(site_map: SiteMap) -> str:
 
 def _note(mark: AskedGroup) -> str:
     failed = f"{mark.failures:g} of {mark.searches} searches failed." if mark.failing else ""
-    return f"{failed or f'{mark.searches} searches.'} Nearest, similarity {mark.similarity:.2f}:"
+    return f"{failed or counted(mark.searches, 'search') + '.'} Nearest, similarity {mark.similarity:.2f}:"
 
 
 def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:

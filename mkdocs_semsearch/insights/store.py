@@ -7,6 +7,7 @@ import json
 import secrets
 import sqlite3
 import time
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,8 @@ from mkdocs_semsearch.insights.search_records import Search
 FILE = "searches.sqlite3"
 SECONDS_FOR_OTHERS = 10.0
 """Seconds for which a process waits while another one writes."""
+
+_SECONDS_BETWEEN_TRIES = 0.01
 
 
 _TABLE = """
@@ -54,14 +57,21 @@ class InsightStore:
         self._days = days
         self._bytes = megabytes * 1_000_000
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._connection() as database:
-                database.executescript(_TABLE)
-            (folder / FILE).chmod(0o600)
+            self._create()
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(
                 f"The records of searches in {folder} cannot be opened: {_problem(error)}."
             ) from None
+
+    def _create(self) -> None:
+        """Makes the folder and an empty file of records, which only its owner can read; what exists stays."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            (self.folder / FILE).touch(mode=0o600, exist_ok=False)
+        with self._connection() as database:
+            database.executescript(_TABLE)
+            database.execute(f"SELECT {', '.join(_COLUMNS)} FROM searches LIMIT 0")  # another version has others
+        (self.folder / FILE).chmod(0o600)
 
     @classmethod
     def existing(cls, folder: Path) -> InsightStore:
@@ -82,7 +92,8 @@ class InsightStore:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        database = sqlite3.connect(self.folder / FILE, timeout=SECONDS_FOR_OTHERS)
+        address = f"{(self.folder / FILE).absolute().as_uri()}?mode=rw"  # which makes no file that others may read
+        database = sqlite3.connect(address, uri=True, timeout=SECONDS_FOR_OTHERS)
         try:
             # This takes effect only for a new file.
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -104,11 +115,14 @@ class InsightStore:
             raise SemsearchError(f"The records in {self.folder / FILE} cannot be read: {_problem(error)}.") from None
 
     def write(self, searches: Sequence[Search], counted: Mapping[str, int] | None = None) -> None:
-        """Writes records and adds to the counters, all or nothing.
+        """Writes records and adds to the counters, all or nothing; if the file was moved away, into a new one.
 
         Raises:
             sqlite3.Error: the disk is full, or the file is damaged.
+            OSError: there is no file, and none can be made.
         """
+        if not (self.folder / FILE).exists():
+            self._create()
         rows = [(secrets.randbits(62), *_row(search)) for search in searches]
         with self._connection() as database:
             database.executemany(_INSERT, rows)
@@ -148,7 +162,7 @@ class InsightStore:
             return dict(database.execute("SELECT site, max(hour) FROM searches GROUP BY site"))
 
     def counters(self) -> dict[str, int]:
-        """Returns the counters stored with the records: `dropped`, the records for which the queue was full."""
+        """Returns the counters stored with the records: `dropped`, for which the queue was full, and `failed`."""
         with self._reading() as database:
             return dict(database.execute("SELECT name, value FROM counters"))
 
@@ -156,22 +170,29 @@ class InsightStore:
         """Deletes the records with a text in the query, corrected words, filters or opened path; returns their number.
 
         Raises:
-            SemsearchError: the file cannot be written, or another process writes it all the time.
+            SemsearchError: the text is blank, the file cannot be written, or another process uses it all the time.
         """
+        text = _comparable(text)
+        if not text:
+            raise SemsearchError("Nothing is deleted: name a text, which is in every record to delete.")
         as_json = _json(text)[1:-1]  # as corrected words and filters are stored
         try:
             with self._connection() as database:
-                database.create_function("holds", 2, lambda value, part: part.casefold() in value.casefold())
+                database.create_function("holds", 2, lambda value, part: part in _comparable(value))
                 count = database.execute(
                     "DELETE FROM searches WHERE holds(query, ?1) OR holds(coalesce(opened, ''), ?1) "
                     "OR holds(corrected, ?2) OR holds(filters, ?2)",
                     (text, as_json),
                 ).rowcount
-            self._rewrite()
+            emptied = self._rewrite()
         except sqlite3.Error as error:
-            file = self.folder / FILE
-            again = _problem(error) if _is_damage(error) else f"{reason(error)}. Run it again"
-            raise SemsearchError(f"Not everything is deleted from {file}: {again}.") from None
+            again = f"{reason(error)}. Run it again" if _is_transient(error) else _problem(error)
+            raise SemsearchError(f"Not everything is deleted from {self.folder / FILE}: {again}.") from None
+        if not emptied:
+            raise SemsearchError(
+                f"The records are deleted, but traces of them stay in {self.folder} while another process reads them. "
+                "Run it again."
+            )
         return count
 
     def clean(self, now: datetime | None = None) -> int:
@@ -195,19 +216,31 @@ class InsightStore:
             self._shrink()
         return count
 
-    def _rewrite(self) -> None:
-        """Writes the file anew: when SQLite splits a page, copies of records remain, which deleting does not erase."""
+    def _rewrite(self) -> bool:
+        """Writes the file anew: when SQLite splits a page, copies of records remain, which deleting does not erase.
+
+        Returns:
+            Whether the log could be emptied.
+        """
         with self._connection() as database:
             database.execute("PRAGMA temp_store = MEMORY")  # no copy in the folder for temporary files
             database.execute("VACUUM")
-        self._shrink()
+        until = time.monotonic() + SECONDS_FOR_OTHERS
+        while not (emptied := self._shrink()) and time.monotonic() < until:
+            time.sleep(_SECONDS_BETWEEN_TRIES)  # others that empty the log, too, make SQLite give up at once
+        return emptied
 
-    def _shrink(self) -> None:
-        """Releases free pages and empties the log, so that deleted records do not stay in them."""
+    def _shrink(self) -> bool:
+        """Releases free pages and empties the log, so that deleted records do not stay in them.
+
+        Returns:
+            Whether the log could be emptied; it cannot while another process reads old records in it.
+        """
         with self._connection() as database:
             database.executescript("PRAGMA incremental_vacuum")  # `execute` frees only one page
         with self._connection() as database:
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            busy, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
     def export(self, file: Path, since: str = "") -> int:
         """Writes the records into a Parquet file; returns their number.
@@ -251,7 +284,7 @@ def _use_log(database: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
-        time.sleep(0.01)
+        time.sleep(_SECONDS_BETWEEN_TRIES)
 
 
 def _is_parquet(file: Path) -> bool:
@@ -280,18 +313,26 @@ def first_hour(since: str) -> str:
         raise SemsearchError(f"{since!r} is not a day: write 2026-11-01, or 30d for the last 30 days.") from None
 
 
+def _comparable(text: str) -> str:
+    """Returns a text so that writings that look the same to people are equal."""
+    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
+
+
 def _problem(error: Exception) -> str:
     """Returns what is wrong with the file, and what to do about it."""
     advice = (
-        "move the file away, and `semsearch serve` begins a new one"
-        if _is_damage(error)
-        else "see that this user may write there and that the disk has room"
+        "see that this user may write there and that the disk has room"
+        if _is_transient(error)
+        else "move the file away, and `semsearch serve` begins a new one"
     )
     return f"{reason(error)}; {advice}"
 
 
-def _is_damage(error: Exception) -> bool:
-    return not isinstance(error, (OSError, sqlite3.OperationalError))
+def _is_transient(error: Exception) -> bool:
+    """Returns whether the file itself is sound; it is not if it is damaged or has other tables or columns."""
+    if isinstance(error, sqlite3.OperationalError):
+        return error.sqlite_errorcode != sqlite3.SQLITE_ERROR
+    return isinstance(error, OSError)
 
 
 def _used(database: sqlite3.Connection) -> int:

@@ -125,6 +125,53 @@ def test_another_question_in_the_same_dialog_is_a_rephrasing(recorded):
     assert "rephrased" not in second
 
 
+def cleared(page):
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Backspace")
+    page.wait_for_timeout(300)
+
+
+def deleted(page):
+    for _ in range(len("expired token")):
+        page.keyboard.press("Backspace")
+        page.wait_for_timeout(60)
+
+
+@pytest.mark.parametrize("empty", [cleared, deleted])
+def test_a_question_that_was_read_is_recorded_when_the_field_is_emptied_for_another_one(recorded, empty):
+    page, told, _ = recorded
+    ask(page, "expired token", wait=1200)
+    empty(page)
+    page.keyboard.type("install", delay=40)
+    page.wait_for_timeout(1500)
+    page.keyboard.press("Escape")
+    first, second = eventually(page, told, 2)
+    assert (first["query"], first.get("rephrased")) == ("expired token", True)
+    assert (second["query"], second.get("rephrased")) == ("install", None)
+
+
+def test_a_question_that_was_read_is_recorded_when_the_dialog_is_left_with_an_empty_field(recorded):
+    page, told, _ = recorded
+    ask(page, "expired token", wait=1200)
+    cleared(page)
+    page.keyboard.press("Escape")
+    (body,) = eventually(page, told, 1)
+    assert (body["query"], body.get("rephrased")) == ("expired token", None)
+
+
+def test_a_question_that_is_shortened_and_continued_is_one_search(recorded):
+    page, told, _ = recorded
+    ask(page, "expired token", wait=1200)
+    for _ in "token":
+        page.keyboard.press("Backspace")
+        page.wait_for_timeout(60)
+    page.keyboard.type("tokens", delay=40)
+    page.wait_for_timeout(1500)
+    page.keyboard.press("Escape")
+    (body,) = eventually(page, told, 1)
+    assert body["query"] == "expired tokens"
+
+
 @pytest.mark.parametrize("signal", ["globalPrivacyControl: {value: true}", 'doNotTrack: {value: "1"}'])
 def test_a_reader_who_asks_for_privacy_is_not_recorded(configure, page, serving, signal):
     told = []

@@ -49,10 +49,29 @@ def test_the_plot_has_a_bar_a_day_as_high_as_its_searches(page, report_file):
     page.goto(report_file.as_uri())
     bars = page.locator("svg[aria-label^='Searches of each day'] rect.all")
     heights = [bar.bounding_box()["height"] for bar in bars.all()]
-    assert len(heights) == 21
+    assert len(heights) == 22
+    assert heights[20] == 0
     assert heights[-1] == max(heights)
     assert heights[0] == pytest.approx(heights[-1] / 9, rel=0.1)
     assert page.locator("svg title").last.text_content() == "2026-11-22: 9 searches, 0 opened"
+
+
+def test_the_colours_of_the_bars_are_explained_in_the_dark_too(page, report_file):
+    page.emulate_media(color_scheme="dark")
+    page.goto(report_file.as_uri())
+    opened, others = (page.locator(f"svg.key rect.{part}") for part in ("with", "all"))
+    fill = "rect => getComputedStyle(rect).fill"
+    assert opened.evaluate(fill) == page.locator("svg[role=img] rect.with").first.evaluate(fill)
+    assert others.evaluate(fill) == page.locator("svg[role=img] rect.all").first.evaluate(fill)
+
+
+def test_the_numbers_of_each_day_can_be_read_without_a_mouse(page, report_file):
+    page.goto(report_file.as_uri())
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    rows = page.locator("details table tr")
+    assert rows.nth(1).inner_text().split() == ["2026-11-22", "9", "0"]
+    assert rows.nth(2).inner_text().split() == ["2026-11-21", "0", "0"]
 
 
 def test_the_report_follows_the_dark_colour_scheme(page, report_file):

@@ -7,6 +7,7 @@ import datetime
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -168,7 +169,7 @@ def test_a_missing_index_is_a_sentence(run, tmp_path, arguments):
 
 def test_answers_as_text(run, index_dir):
     said = run("query", "revoke keys", "--index", index_dir, *LEXICAL, "--facet", "tags").stdout
-    assert " 1. guide/keys  [0.9" in said
+    assert re.search(r" 1\. guide/keys  \[0\.\d", said)
     assert "Part 1" in said
     assert "guide/keys.md:3-9  #part-1" in said
     assert "tags: api (2), security (2)" in said
@@ -526,6 +527,9 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     assert corrected.read_text().endswith("\n\n")
     run("insights", store.folder, "--export-queries", corrected)
     assert not corrected.read_text().endswith("\n\n")
+    nothing = run("insights", store.folder, "--since", "2026-11-23", "--export-queries", corrected, code=1)
+    sentence(nothing, "Nothing is written into", "readers agree on a page")
+    assert corrected.read_text().startswith('{"query"')
     evaluated = run("eval", "search-questions.jsonl", default, "--format", "json")
     assert json.loads(evaluated.stdout)["queries"] == 1
     for wrong in (
@@ -542,6 +546,7 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
     )
     sentence(run("insights", "export", corrected, code=1, **folder), "exists and is not a Parquet file")
     assert corrected.read_text().startswith('{"query"')
+    sentence(run("insights", "forget", " ", store.folder, code=1), "Nothing is deleted: name a text")
     assert run("insights", "forget", "Titan", store.folder).stdout == "Deleted 2 records.\n"
     assert [item.query for item in store.read()] == ["rotate keys"] * 3
 
@@ -557,6 +562,8 @@ def test_the_records_of_one_of_several_indexes_are_reported(run, tmp_path):
     one = run("insights", store.folder, "--index", "old=default")
     assert one.stdout.startswith("3 searches")
     assert "several indexes" not in one.stderr
+    linted = run("lint", "default", "--insights", store.folder)
+    assert "warning: these are records of several indexes (all of them together, new, old), compared" in linted.stderr
     run("insights", store.folder, "--index", "new=default", "--export-queries", "new.jsonl")
     assert json.loads((tmp_path / "new.jsonl").read_text())["answer_page"] == "other.md"
     for since in ("", "--since=2026-11-30"):
@@ -593,7 +600,9 @@ def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
     store.write([search("about a", matches=0)] * 3 + [search("zebra crossings", matches=0)])
     done = run("map", index, "--facet", "tags", "--insights", store.folder)
     assert done.stdout == "Wrote map.html: 12 sections, 2 groups of questions.\n"
-    assert 'data-name="about a"' in (tmp_path / "map.html").read_text(encoding="utf-8")
+    drawn = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert 'data-name="about a"' in drawn
+    assert 'data-note="1 search. Nearest' in drawn
     assert run("map", index).stdout == "Replaced map.html: 12 sections.\n"
     sentence(run("map", index, "--facet", "colour", code=1), "'colour'", "tags")
     sentence(run("map", index, "--insights", store.folder, "--since", "soon", code=1), "2026-11-01")

@@ -35,6 +35,12 @@ SECRETS = [
     "sk-proj-abcd1234efgh5678",
     "06.12.34 2024-10-15 56 78",
     "12.34.56.78.90",
+    'password="correct horse battery"',
+    "password='correct horse battery'",
+    "jane%40example.org",
+    "GOCSPX-abcdefghij1234",
+    "sessionid=abc",
+    "AccountKey=abc==",
 ]
 
 
@@ -68,6 +74,39 @@ def test_private_text_is_replaced(secret):
 )
 def test_words_and_identifiers_stay(text):
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("pasted", "stored"),
+    [
+        ("uv publish --password hunter2 dist/", "uv publish --password [secret] dist/"),
+        ("tool --api-token abc", "tool --api-token [secret]"),
+        ("tool --token --verbose", "tool --token --verbose"),
+        ("curl -u jane:hunter2 url", "curl -u [secret] url"),
+        ("docker run -u 1000 image", "docker run -u 1000 image"),
+        ("postgres://user:p@ss@host/db", "postgres://[secret]@host/db"),
+        ('File "/home/jane.doe/app/main.py", line 3', 'File "/home/[name]/app/main.py", line 3'),
+        (r"C:\Users\Jane Doe\app.py is missing", r"C:\Users\[name]\app.py is missing"),
+        ("guides/home/setup.md", "guides/home/setup.md"),
+    ],
+)
+def test_pasted_commands_and_paths_keep_no_password_and_no_name(pasted, stored):
+    assert redact(pasted) == stored
+
+
+def test_a_correction_of_a_word_that_was_replaced_is_not_stored():
+    sent = {"hunterr": "hunter", "Rotat": "rotate", "late": "later"}
+    query = "rotat password=hunterr " + "word " * 60 + "late"
+    assert read_beacon(beacon(query=query, corrected=sent)).corrected == {"Rotat": "rotate"}
+
+
+def test_no_record_has_characters_that_a_terminal_obeys_or_that_nobody_sees():
+    hostile = "\x1b[2J\u202eevil\x07\u200b \x00end\x9b"
+    found = read_beacon(beacon(query=hostile, filters={hostile: [hostile]}, opened=hostile, rank=1))
+    assert found.query == "[2Jevil end"
+    assert all(text.isprintable() for text in (found.opened, *found.filters, *found.filters.popitem()[1]))
+    assert read_beacon(beacon(query="\u200b\x00\ufeff")) is None
+    assert read_beacon(beacon(query="می\u200cخواهم")).query == "می\u200cخواهم"
 
 
 def test_a_record_has_the_hour_and_nothing_finer():

@@ -5,10 +5,13 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+import yaml
 from selectolax.lexbor import LexborHTMLParser
 
 from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch.insights import questions as questions_module
+from mkdocs_semsearch.insights import report as report_module
 from mkdocs_semsearch.insights.questions import group_by_meaning, labelled_questions
 from mkdocs_semsearch.insights.report import _edit_address, make_report, report_html, report_text
 from mkdocs_semsearch.insights.search_records import redact
@@ -140,6 +143,7 @@ def test_totals_and_days(report):
         "rephrased": 1,
         "without_matches": 2,
         "dropped": 7,
+        "failed": 0,
     }
     assert [day["day"] for day in report.days] == ["2026-11-20", "2026-11-21", "2026-11-22"]
     assert report.days[0] == {"day": "2026-11-20", "searches": 12, "opened": 12}
@@ -234,9 +238,79 @@ def test_the_report_as_json_and_html(report):
     html = report_html(report)
     assert '<a href="https://docs.example/guide/auth/">Authentication</a>' in html
     assert '<code>guide/auth.md</code> <a href="https://git.example/edit/guide/auth.md">edit</a>' in html
-    assert "search:\n  keywords: [" in html
+    assert '# guide/auth.md\nsearch:\n  keywords: ["login", "oidc"]' in html
+    assert "kubernetes&#34;" not in html
     assert "src=" not in html
     assert "@import" not in html
+
+
+def test_a_word_whose_readers_opened_no_page_is_not_proposed_for_one(report):
+    assert report.keywords == {"guide/auth.md": ["login", "oidc"]}
+    assert "oidc (3×, “oidc login”) → guide/auth.md" in report_text(report)
+    assert "kubernetes (2×, “kubernetes”) no page opened, nearest is guide/" in report_text(report)
+    assert "no page opened, nearest is" in report_html(report)
+
+
+def test_words_that_yaml_reads_as_values_stay_words(searcher):
+    html = report_html(make_report(answered("null true", "guide/auth.md", 3), searcher))
+    written = html.partition("<pre>")[2].partition("</pre>")[0]
+    assert yaml.safe_load(written) == {"search": {"keywords": ["null", "true"]}}
+
+
+def test_one_reader_who_passes_over_many_results_does_not_make_a_question_opened_far_down(searcher):
+    usual = [search("restore a backup", opened="guide/backup.md", rank=1)] * 20
+    asked = [search("fonts and colours", opened="guide/themes.md", rank=rank) for rank in (1, 1, 1, 1, 40)]
+    assert make_report([*usual, *asked], searcher).opened_low == ()
+
+
+def test_the_plot_has_a_place_for_every_day_and_names_the_days_that_it_shows(searcher):
+    asked = [search(hour=hour) for hour in ("2026-05-01T10", "2026-09-28T10", "2026-09-30T10", "2026-09-30T11")]
+    html = report_html(make_report(asked, searcher))
+    tree = LexborHTMLParser(html)
+    shown = [title.text() for title in tree.css("svg title")]
+    assert len(shown) == 90
+    assert shown[-3:] == [f"2026-09-{day}: {count} searches, 0 opened" for day, count in ((28, 1), (29, 0), (30, 2))]
+    assert "2026-07-03 to 2026-09-30, at most 2 a day" in html
+    days = [[cell.text() for cell in row.css("td")] for row in tree.css("details table tr")[1:]]
+    assert days[:3] == [["2026-09-30", "2", "0"], ["2026-09-29", "0", "0"], ["2026-09-28", "1", "0"]]
+
+
+def test_the_parts_of_a_bar_are_named_by_their_colours_not_as_dark(report):
+    assert "dark:" not in report_html(report)
+
+
+def test_lost_records_are_told_and_not_as_if_they_were_of_the_chosen_days(searcher):
+    report = make_report([search()], searcher, dropped=1, failed=20, since="2026-11-20")
+    sentence = (
+        "Lost since recording began: 1 record because too many were waiting, "
+        "20 records because they could not be written."
+    )
+    assert sentence in report_text(report)
+    assert sentence in report_html(report)
+    assert "Lost" not in report_text(make_report([search()], searcher))
+
+
+def test_what_has_no_words_is_no_question_without_a_good_answer(searcher):
+    junk = [*[search("[secret]", matches=0)] * 3, *[search('" -', matches=0)] * 3]
+    report = make_report([*junk, *[search("fly to mars", matches=0)] * 3], searcher)
+    assert [group.question for group in report.unanswered] == ["fly to mars"]
+    assert report.totals["searches"] == 9
+
+
+def test_one_search_is_written_in_the_singular(searcher):
+    text = report_text(make_report([search()], searcher))
+    assert text.startswith("1 search, 1 different question, 2026-11-22 to 2026-11-22: 0 % opened a result, 0 asked")
+
+
+def test_failures_are_read_as_whole_numbers(searcher):
+    assert 'aria-label="3 of 3 searches without success"' in report_html(make_report([search(matches=0)] * 3, searcher))
+
+
+def test_questions_beyond_the_most_frequent_are_mentioned(searcher, monkeypatch):
+    for module in (questions_module, report_module):
+        monkeypatch.setattr(module, "MOST_QUESTIONS", 2)
+    report = make_report([search("one"), search("two"), search("three")], searcher)
+    assert "\nOnly the 2 most frequent questions are compared below." in report_text(report)
 
 
 def test_hostile_query_text_is_escaped_in_the_page(searcher):
@@ -270,6 +344,7 @@ def test_questions_become_a_test_set_where_several_readers_agreed():
         *answered("no majority", "guide/auth.md", 3),
         *answered("no majority", "guide/install.md", 3),
         *[search("never opened")] * 9,
+        *answered("log in as [e-mail]", "guide/auth.md", 5),
         *[search("asked otherwise", opened="guide/auth.md", rank=1, rephrased=True)] * 5,
     ]
     assert labelled_questions(searches) == [

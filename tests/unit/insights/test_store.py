@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +22,7 @@ from mkdocs_semsearch.insights import store as module
 from mkdocs_semsearch.insights.recorder import Recorder
 from mkdocs_semsearch.insights.store import FILE, InsightStore
 from tests.unit.insights.made_searches import search
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -118,6 +120,54 @@ def test_forgotten_records_leave_no_copies_where_pages_were_split(store, monkeyp
     assert b"totoro" not in everything_in(store.folder)
 
 
+def test_a_text_is_forgotten_however_its_characters_and_spaces_are_written(store):
+    store.write([search("Jo\u0308rg"), search("j\u00f6rg", filters={"who": ["x"]}), search("project titan")])
+    assert store.forget("J\u00d6RG") == 2
+    assert store.forget(" project  titan\n") == 1
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+def test_a_blank_text_forgets_nothing(store, blank):
+    store.write([search("rotate keys")])
+    with pytest.raises(SemsearchError, match="name a text"):
+        store.forget(blank)
+    assert len(store.read()) == 1
+
+
+def test_traces_that_stay_while_another_process_reads_are_a_sentence(store, monkeypatch):
+    store.write([search("project totoro")])
+    monkeypatch.setattr(module, "SECONDS_FOR_OTHERS", 0.01)
+    with closing(sqlite3.connect(store.folder / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM searches").fetchone()
+        with pytest.raises(SemsearchError, match=r"traces of them stay in .* another process reads them"):
+            store.forget("totoro")
+    assert store.forget("totoro") == 0
+    assert b"totoro" not in everything_in(store.folder)
+
+
+def test_records_go_into_a_new_file_when_the_old_one_was_moved_away(store):
+    store.write([search("before")])
+    (store.folder / FILE).rename(store.folder / "november.sqlite3")
+    store.write([search("after")])
+    assert [item.query for item in store.read()] == ["after"]
+    assert (store.folder / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_the_file_is_never_readable_by_others_not_even_while_it_is_made(tmp_path, monkeypatch):
+    modes = []
+    monkeypatch.setattr(Path, "chmod", lambda path, mode: modes.append(path.stat().st_mode & 0o777))
+    InsightStore(tmp_path)
+    assert modes == [0o600]
+
+
+def test_a_file_with_other_columns_is_a_sentence(tmp_path):
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute("CREATE TABLE searches (id INTEGER PRIMARY KEY, hour TEXT, query TEXT)")
+    with pytest.raises(ConfigurationError, match=r"no such column: site; move the file away"):
+        InsightStore(tmp_path)
+
+
 def test_a_text_that_cannot_be_forgotten_now_is_a_sentence(store, monkeypatch):
     store.write([search("project totoro")])
     monkeypatch.setattr(module, "SECONDS_FOR_OTHERS", 0.01)
@@ -166,6 +216,33 @@ def test_the_recorder_writes_all_that_waits_when_it_is_closed(store):
     assert all(recorder.record(search(str(i))) for i in range(700))
     recorder.close()
     assert len(store.read()) == recorder.counts["written"] == 700
+
+
+def test_old_records_are_deleted_even_if_nobody_searches(store, monkeypatch):
+    monkeypatch.setattr(recorder_module, "SECONDS_BETWEEN_CLEANINGS", 0.05)
+    store.write([search(hour="2020-01-01T00")])
+    recorder = Recorder(store)
+    recorder.start()
+    assert eventually(lambda: store.read() == [])
+    store.write([search(hour="2020-01-01T00")])
+    assert eventually(lambda: store.read() == [])
+    recorder.close()
+
+
+def test_records_that_could_not_be_written_are_counted_in_the_file(store, monkeypatch):
+    recorder = Recorder(store)
+    write = store.write
+
+    def fail(*given):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(store, "write", fail)
+    for query in ("lost", "kept"):
+        recorder.record(search(query))
+        recorder.start()
+        recorder.close()
+        monkeypatch.setattr(store, "write", write)
+    assert store.counters() == {"failed": 1}
 
 
 def test_a_recorder_writes_only_while_it_runs_and_can_be_started_again(store):

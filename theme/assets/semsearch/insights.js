@@ -35,25 +35,31 @@ export function fill(foot, { store, search, t, config, main }) {
   t.add(ENGLISH);
   foot.before(h("p.ss-note.ss-insights", { "data-semsearch": "insights" }, t("insights")));
   let pending = null; // the answer on screen: {answer, filters, since}
+  let earlier = null; // an answer that was read before its question was shortened or cleared
 
-  function send(ending) {
-    if (!pending) return;
-    const body = { ...recordOf(pending), language: t.language, ...ending };
-    pending = null;
+  function send(ending, ended = pending) {
+    if (!ended) return;
+    const body = { ...recordOf(ended), language: t.language, ...ending };
+    pending = earlier = null;
     navigator.sendBeacon(config.insights_url ?? `${search.first.url}/api/v1/insights`, JSON.stringify(body));
   }
 
   const isRead = () => pending && Date.now() - pending.since > READ;
   const sameFilters = (filters) => JSON.stringify(filters) === JSON.stringify(pending.filters);
+  const queryOf = ({ answer }) => answer.query.trim();
 
-  /** An answer to a query that continues the last one, or repeats it, belongs to the same search. */
+  /**
+   * An answer to a query that continues the last one, or repeats it, belongs to the same search. Readers who ask
+   * something else may clear the field first, so a query that was read is kept until it is clear what comes next.
+   */
   function follow({ answer, filters }) {
     const recorded = answer && (answer.insights || config.insights_url);
-    if (pending && answer) {
-      const [before, now] = [pending.answer.query.trim(), answer.query.trim()];
-      if (before === now && sameFilters(filters)) return;
-      if (!now.startsWith(before) && !before.startsWith(now) && isRead()) send({ rephrased: true });
-    }
+    const now = answer ? answer.query.trim() : "";
+    if (pending && answer && queryOf(pending) === now && sameFilters(filters)) return;
+    if (isRead() && now.length < queryOf(pending).length && queryOf(pending).startsWith(now)) earlier = pending;
+    const last = earlier ?? (isRead() ? pending : null);
+    const before = last ? queryOf(last) : "";
+    if (!now.startsWith(before) && !before.startsWith(now)) send({ rephrased: true }, last);
     pending = recorded ? { answer, filters, since: Date.now() } : null;
   }
 
@@ -62,14 +68,15 @@ export function fill(foot, { store, search, t, config, main }) {
     if (rank) send({ opened: hit.page.path, rank });
   }
 
+  function leave() {
+    send({}, isRead() ? pending : earlier);
+    pending = earlier = null;
+  }
+
   store.on(["answer"], follow);
   store.on(["opened"], ({ opened: hit }) => opened(hit));
-  store.on(["open"], ({ open }) => {
-    if (open) return;
-    if (isRead()) send();
-    pending = null;
-  });
+  store.on(["open"], ({ open }) => open || leave());
   // The middle button.
   main.addEventListener("auxclick", ({ target, button }) => button === 1 && opened(target.closest("a[href]")?.hit));
-  addEventListener("pagehide", () => isRead() && send());
+  addEventListener("pagehide", leave);
 }
