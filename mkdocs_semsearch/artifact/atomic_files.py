@@ -33,14 +33,20 @@ def remove_old_parts(folder: Path, name: str = "") -> None:
                     shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
-def replace_file(path: Path, content: str) -> None:
-    """Writes a text to an unfinished file in the same folder and renames it, so that nobody reads half a file.
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Writes an unfinished file in the same folder and renames it, so that nobody reads half a file.
 
-    Line ends are written as they are in the text, and a file that is replaced keeps its permissions.
+    Line ends are written as they are in a text, and a file that is replaced keeps its permissions. Of a link, the file
+    is replaced; a device such as `/dev/stdout` is written to.
     """
+    written = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        path.write_bytes(written)
+        return
+    path = path.resolve()
     part = part_of(path)
     try:
-        part.write_text(content, encoding="utf-8", newline="")
+        part.write_bytes(written)
         with contextlib.suppress(OSError):  # there is no such file yet, or the disk has no permissions
             shutil.copymode(path, part)
         part.replace(path)

@@ -234,6 +234,7 @@ def _warn_of_several(recorded: Collection[str], advice: str = "") -> None:
 
 
 def _export_queries(searches: Sequence[Search], name: str) -> str:
+    from mkdocs_semsearch.artifact.atomic_files import replace_file
     from mkdocs_semsearch.insights.questions import labelled_questions
 
     file = Path(name or QUESTIONS)
@@ -246,7 +247,7 @@ def _export_queries(searches: Sequence[Search], name: str) -> str:
     if not found:
         raise SemsearchError(f"Nothing is written into {file}: there is no question for which readers agree on a page.")
     try:
-        file.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found), encoding="utf-8")
+        replace_file(file, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found))
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
     return f"Wrote {counted(len(found), 'question')} into {file}."

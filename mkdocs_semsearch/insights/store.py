@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import secrets
 import sqlite3
@@ -13,6 +14,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from mkdocs_semsearch.artifact.atomic_files import replace_file
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.search_records import Search
 
@@ -267,8 +269,9 @@ class InsightStore:
         try:
             if file.is_file() and file.stat().st_size and not _is_parquet(file):
                 raise SemsearchError(f"{file} exists and is not a Parquet file: name another file, or delete it.")
-            with file.open("wb") as out:  # whose errors do not repeat the path, as PyArrow's do
-                pq.write_table(pa.table(columns), out)
+            content = io.BytesIO()
+            pq.write_table(pa.table(columns), content)
+            replace_file(file, content.getvalue())
         except OSError as error:
             raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
         return len(searches)

@@ -245,6 +245,23 @@ def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
     assert hidden(tmp_path) == []
 
 
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "file").write_text("before")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    replace_file(tmp_path / "link", b"after")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "after"
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_bytes)
+        replace_file(tmp_path / "pipe", "text")
+        assert read.result() == b"text"
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_a_replaced_file_keeps_its_line_ends_and_permissions(tmp_path):
     file = tmp_path / "file"
     replace_file(file, "first")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import random
@@ -208,6 +209,23 @@ def test_records_become_a_parquet_file(store, tmp_path):
     assert sorted(table["rank"].to_pylist(), key=str) == [1, None]
     assert set(table["query"].to_pylist()) == {"rotate keys"}
     assert InsightStore(tmp_path / "none").export(tmp_path / "none.parquet") == 0
+
+
+def test_an_export_that_fails_leaves_the_earlier_file(store, tmp_path, monkeypatch):
+    file = tmp_path / "searches.parquet"
+    store.write([search()])
+    store.export(file)
+    before = file.read_bytes()
+    store.write([search("another")])
+
+    def fail(self, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(SemsearchError, match="cannot be written"):
+        store.export(file)
+    assert file.read_bytes() == before
+    assert {path.name for path in tmp_path.glob(".*")} == set()
 
 
 def test_the_recorder_writes_all_that_waits_when_it_is_closed(store):
