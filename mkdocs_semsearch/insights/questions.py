@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.insights.search_records import REDACTED, Search
+from mkdocs_semsearch.lexical.analyzers import identifier_forms
 from mkdocs_semsearch.searching.searcher import Searcher
 
 SAME_MEANING = 0.5
@@ -116,9 +117,14 @@ def _questions(searches: Iterable[Search]) -> list[Question]:
     """Returns the different questions that have words, the most frequent first."""
     by_key: dict[str, Question] = {}
     for search in searches:
-        if re.search(r"\w", REDACTED.sub("", search.query)):
+        if _has_words(REDACTED.sub("", search.query)):
             by_key.setdefault(question_key(search.query), Question(search.query)).searches.append(search)
     return sorted(by_key.values(), key=lambda question: (-len(question.searches), question.text))[:MOST_QUESTIONS]
+
+
+def _has_words(text: str) -> bool:
+    """Returns whether a text has words, among them operators such as `:=`."""
+    return re.search(r"\w", text) is not None or any(map(identifier_forms, text.split()))
 
 
 def _as_read(question: Question) -> str:

@@ -174,6 +174,9 @@ _PREFIXES = (
 _VALUE = r"""(?:"[^"]{0,200}"|'[^']{0,200}'|["']?[^\s"',;&]+)"""
 """What follows the name of a secret: one word, or several in quotes."""
 
+_OPTION = r"(?:options?|flags?|arguments?|parameters?|switch)(?![^\s.,;:!?)])"
+"""What readers call an option whose name stands before it, as in *the --token flag*."""
+
 _RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
 """A version with its date, as in headings of release notes."""
 
@@ -191,7 +194,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
         ),
         r"\1[secret]",
     ),
-    (re.compile(rf"((?<![\w-])--(?:[\w-]{{0,40}}-)?(?:{_NAMED}) )(?!-){_VALUE}", re.IGNORECASE), r"\1[secret]"),
+    (
+        re.compile(rf"((?<![\w-])--(?:[\w-]{{0,40}}-)?(?:{_NAMED}) )(?!-|{_OPTION}){_VALUE}", re.IGNORECASE),
+        r"\1[secret]",
+    ),
     (re.compile(r"((?<!\S)(?:-u|--user) )[^\s:]+:\S+"), r"\1[secret]"),
     (
         re.compile(

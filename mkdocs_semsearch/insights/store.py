@@ -177,14 +177,15 @@ class InsightStore:
         text = _comparable(text)
         if not text:
             raise SemsearchError("Nothing is deleted: name a text, which is in every record to delete.")
-        as_json = _json(text)[1:-1]  # as corrected words and filters are stored
         try:
             with self._connection() as database:
-                database.create_function("holds", 2, lambda value, part: part in _comparable(value))
+                database.create_function("holds", 1, lambda value: text in _comparable(value))
+                database.create_function(
+                    "one_holds", 1, lambda value: any(text in _comparable(v) for v in _parts(value))
+                )
                 count = database.execute(
-                    "DELETE FROM searches WHERE holds(query, ?1) OR holds(coalesce(opened, ''), ?1) "
-                    "OR holds(corrected, ?2) OR holds(filters, ?2)",
-                    (text, as_json),
+                    "DELETE FROM searches WHERE holds(query) OR holds(coalesce(opened, '')) "
+                    "OR one_holds(corrected) OR one_holds(filters)"
                 ).rowcount
             emptied = self._rewrite()
         except sqlite3.Error as error:
@@ -314,6 +315,17 @@ def first_hour(since: str) -> str:
         return datetime.strptime(since, "%Y-%m-%d").strftime("%Y-%m-%d")
     except ValueError:
         raise SemsearchError(f"{since!r} is not a day: write 2026-11-01, or 30d for the last 30 days.") from None
+
+
+def _parts(value: str) -> Iterator[str]:
+    """Yields the names and values in the JSON of corrections and filters; the text itself if it is damaged."""
+    try:
+        found = dict(json.loads(value))
+    except (ValueError, TypeError):
+        yield value
+        return
+    for name, values in found.items():
+        yield from (name, *map(str, values if isinstance(values, list) else [values]))
 
 
 def _comparable(text: str) -> str:

@@ -144,7 +144,8 @@ def _compounds_among(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]
             if last is not None and (first := divide(word[:place], MOST_PARTS - 1)):
                 compounds[word] = tuple(dict.fromkeys(forms[part][0] for part in (*first, last)))
                 break
-    return _other_forms(stems, forms, stemmer) | compounds
+    others = _other_forms(stems, forms, stemmer)
+    return {word: (*compounds.get(word, ()), *others.get(word, ())) for word in compounds | others}
 
 
 def _other_forms(

@@ -120,7 +120,7 @@ def make_excerpt(
     if nearest is not None and not blocks[best].found:
         best, begin = _nearest_place(content, nearest) or (best, 0)
         from_there = begin and len(blocks[best].text) > MAX_CHARACTERS
-        excerpt = _prose_from(blocks[best], begin) if from_there else _with_lead(blocks, best)
+        excerpt = _prose_from(blocks[best], begin) if from_there else _with_lead(blocks, best, begin)
     else:
         excerpt = _with_lead(blocks, best)
     following = [*blocks[best + 1 :], *(_blocks(introduced, matcher) if introduced else ())]
@@ -133,12 +133,15 @@ def make_excerpt(
     return excerpt
 
 
-def _with_lead(blocks: Sequence[_Block], number: int) -> Excerpt:
-    """Cuts a block. The text that announces it goes before its beginning if this leaves out no word that matches."""
+def _with_lead(blocks: Sequence[_Block], number: int, place: int = 0) -> Excerpt:
+    """Cuts a block. The text that announces it goes before its beginning if this leaves out nothing that matters.
+
+    What matters are the words that match, and the sentence that begins at `place`.
+    """
     excerpt = _cut(blocks[number])
     if number and not (lead := blocks[number - 1]).fenced and _introduces(lead.text, blocks[number]):
         room = MAX_CHARACTERS - len(lead.text) - 2
-        if room >= _LEAST_BEGINNING:
+        if room >= _LEAST_BEGINNING and (not place or len(blocks[number].text) <= room):
             beginning = _beginning(blocks[number], room)
             if len(beginning.highlights) >= len(excerpt.highlights):
                 return _join(_whole(lead), beginning)

@@ -46,7 +46,6 @@ def kind_priors(question: Question) -> Mapping[str, float]:
     return {kind: prior for kind, prior in WEIGHTS["kinds"].items() if kind not in wanted}
 
 
-_OTHER_LETTERS = re.compile(r"[^\W\d_]")
 _LATIN_LETTERS = re.compile(r"[A-Za-z]")
 
 
@@ -56,7 +55,7 @@ def is_legible(question: Question) -> bool:
     To the model, such a question is a row of unknown tokens or single letters, and near to whatever is so, too.
     """
     text = question.text
-    return _LATIN_LETTERS.search(text) is not None or _OTHER_LETTERS.search(text) is None
+    return _LATIN_LETTERS.search(text) is not None or not any(map(str.isalpha, text))
 
 
 def rule_of_answers(model: str) -> Mapping[str, float] | None:

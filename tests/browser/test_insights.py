@@ -172,6 +172,19 @@ def test_a_question_that_is_shortened_and_continued_is_one_search(recorded):
     assert body["query"] == "expired tokens"
 
 
+def test_of_two_questions_that_were_read_the_longer_one_is_recorded_after_the_field_was_emptied(recorded):
+    page, told, _ = recorded
+    ask(page, "expired token", wait=1200)
+    cleared(page)
+    page.keyboard.type("expired token lifetime", delay=40)
+    page.wait_for_timeout(1500)
+    ask(page, "install", wait=1200)
+    page.keyboard.press("Escape")
+    first, second = eventually(page, told, 2)
+    assert (first["query"], first.get("rephrased")) == ("expired token lifetime", True)
+    assert second["query"] == "install"
+
+
 @pytest.mark.parametrize("signal", ["globalPrivacyControl: {value: true}", 'doNotTrack: {value: "1"}'])
 def test_a_reader_who_asks_for_privacy_is_not_recorded(configure, page, serving, signal):
     told = []

@@ -297,6 +297,11 @@ def test_what_has_no_words_is_no_question_without_a_good_answer(searcher):
     assert report.totals["searches"] == 9
 
 
+def test_an_operator_is_a_question(searcher):
+    report = make_report([search(":=", matches=0)] * 3, searcher)
+    assert [group.question for group in report.unanswered] == [":="]
+
+
 def test_one_search_is_written_in_the_singular(searcher):
     text = report_text(make_report([search()], searcher))
     assert text.startswith("1 search, 1 different question, 2026-11-22 to 2026-11-22: 0 % opened a result, 0 asked")

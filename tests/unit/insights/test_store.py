@@ -127,6 +127,12 @@ def test_a_text_is_forgotten_however_its_characters_and_spaces_are_written(store
     assert store.forget(" project  titan\n") == 1
 
 
+@pytest.mark.parametrize("sign", ["{}", "{", ":", ",", '": "', "["])
+def test_signs_of_json_forget_nothing(store, sign):
+    store.write([search(filters={"who": ["a", "b"]}, corrected={"tokne": "token"}), search()])
+    assert store.forget(sign) == 0
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\t\n"])
 def test_a_blank_text_forgets_nothing(store, blank):
     store.write([search("rotate keys")])

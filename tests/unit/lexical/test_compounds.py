@@ -47,6 +47,14 @@ def test_forms_of_a_verb_that_the_stemmer_keeps_apart_are_added_to_each_other():
     assert found.of_words("dutch", words) == {}
 
 
+def test_a_compound_that_ends_in_a_verb_has_its_parts_and_the_other_forms():
+    words = plain_words("Fehler, Protokollierung, Fehlerprotokollierung, fehlerprotokolliert")
+    assert Compounds({"german": words}).of_words("german", words) == {
+        "fehlerprotokollierung": ("fehler", "protokollierung", "fehlerprotokolliert"),
+        "fehlerprotokolliert": ("fehlerprotokollierung",),
+    }
+
+
 def test_parts_of_a_chunk_are_those_of_its_headings_and_its_text():
     divided = Compounds({"german": plain_words("Größe, Datei, Pfad, Dateigröße, Dateipfad")})
     assert set(divided.of_text("german", ("Titel", "Dateigröße"), "Der Dateipfad")) == {"datei", "grosse", "pfad"}

@@ -79,6 +79,14 @@ def test_no_match_shows_the_nearest_sentence(searcher):
     assert make_excerpt(content, matcher, nearest("unheard of")) == make_excerpt(content, matcher)
 
 
+def test_the_nearest_sentence_is_shown_rather_than_what_introduces_its_block(searcher):
+    matcher = matcher_of(searcher, "zebra")
+    block = f"{FILLER * 2}The striped animal sleeps."
+    long, short = ("The rules hold for each of the animals, their keepers and their many guests" * 2 + ":", "Rules:")
+    assert make_excerpt(f"{long}\n\n{block}", matcher, nearest("striped")).text == block
+    assert make_excerpt(f"{short}\n\n{block}", matcher, nearest("striped")).text == f"{short}\n\n{block}"
+
+
 def test_words_that_match_go_before_the_nearest_sentence(searcher):
     content = f"{FILLER * 9}\n\nHere the keys are rotated."
     matcher = matcher_of(searcher, "rotate keys")

@@ -56,6 +56,7 @@ export function fill(foot, { store, search, t, config, main }) {
     const recorded = answer && (answer.insights || config.insights_url);
     const now = answer ? answer.query.trim() : "";
     if (pending && answer && queryOf(pending) === now && sameFilters(filters)) return;
+    if (earlier && isRead() && queryOf(pending).startsWith(queryOf(earlier))) earlier = null;
     if (isRead() && now.length < queryOf(pending).length && queryOf(pending).startsWith(now)) earlier = pending;
     const last = earlier ?? (isRead() ? pending : null);
     const before = last ? queryOf(last) : "";

@@ -41,7 +41,7 @@ export function isAnswerable(question, { similarity, words }, { rule, chunks }) 
   const { known, telling, has_code } = question;
   if (has_code || (known === 1 && telling.length <= rule.short)) return true;
   const held = Math.min(1, heldOf(question, words));
-  if (similarity === null) return known + held >= rule.by_words;
+  if (similarity === null) return known + held >= (rule.by_words ?? 1);
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
   const needed = rule.similarity * size - rule.known * known - rule.words * held;
   return similarity >= Math.min(needed, rule.enough * size);
@@ -103,7 +103,8 @@ export function score({ sides: plain, ...judged }, given) {
     return applyLiteralRule(withPriors(lifted, rows, given), ranks, rows);
   };
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
-  const scores = finished(lexical ? multiplied(sides, rows, sectionFactors) : sides);
+  const lowered = lexical && sectionFactors.length; // bundles of older versions have none
+  const scores = finished(lowered ? multiplied(sides, rows, sectionFactors) : sides);
   return { ...judged, scores, pageScores: finished(pageScores) };
 }
 

@@ -77,7 +77,9 @@ export class Searcher {
     const meaning = mode === "lexical" ? null : this.meaning;
     const question = readQuestion(text);
     const typed = this.lexical.sift(question);
-    const near = (text) => inTime(meaning.similarities(text), mode === "hybrid" && patience && patience - AHEAD);
+    const due = performance.now() + patience;
+    const timeLeft = () => mode === "hybrid" && patience && Math.max(1, due - performance.now());
+    const near = (text) => inTime(meaning.similarities(text), timeLeft());
     const reading = this.lexical.read(typed, correct);
     if (patience) await inTime(reading, AHEAD); // over HTTP/2 the words would wait behind all vectors
     const [{ asked, corrections }, asTyped, filtered, held] = await Promise.all([

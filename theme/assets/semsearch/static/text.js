@@ -167,9 +167,10 @@ function rawWords(text) {
 const ELIDED =
   /^(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu|un|gl|quest|quell|(?:a|da|de|ne|su)ll)['’ʼ](?=[\p{L}\p{N}_]{3})/iu;
 
-/** Removes the shortened verb at the end of a word, and an elided article before it; `don't` becomes `dont`, a stop word. */
+/** Returns the words of a question: `rawWords` as they are `spoken`, without phrases that only ask. */
 export const spokenWords = (text) => rawWords(withoutAsking(text)).map(spoken);
 
+/** Removes the shortened verb at the end of a word, and an elided article before it; `don't` becomes `dont`, a stop word. */
 const spoken = (word) =>
   word
     .replace(/^([\p{L}\p{Nl}\p{No}]+n)['’ʼ](t)$/iu, "$1$2")
