@@ -47,7 +47,7 @@ By group and name:
   `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
 * `short_chunks`: score factor of a chunk without text, which rises to 1 for a text of `bytes`; `repeated`: score factor
   of a text that is on `pages` pages or more, and on at least this `share` of the site's pages.
-* `sections`: score factor of a section that has no subsections, relative to other sections.
+* `sections`: `leaf` is the score factor of a section without subsections.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
 * `matches`, in a browser `static_matches`: a chunk matches from `share` of the best score on. The share falls to

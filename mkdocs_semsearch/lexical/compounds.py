@@ -153,9 +153,11 @@ def _other_forms(
 ) -> dict[str, tuple[str, ...]]:
     """Returns forms of verbs, each with one other form for every other stem of the verb that occurs on the site."""
     pattern = next((_VERBS[name] for name in stemmer.split() if name in _VERBS), None)
+    if pattern is None:
+        return {}
     verbs: dict[str, dict[str, list[str]]] = {}
-    for word, stem in stems.items() if pattern else ():
-        if pattern and stem in forms and (form := pattern.fullmatch(word)):
+    for word, stem in stems.items():
+        if stem in forms and (form := pattern.fullmatch(word)):
             verbs.setdefault(form[1], {}).setdefault(stem, []).append(word)
     return {
         word: tuple(forms[other][0] for other in sorted(family) if other != stem)

@@ -83,7 +83,7 @@ def section_factors(parents: NDArray[np.bool_]) -> NDArray[np.float32]:
     Args:
         parents: bool `[m]`; whether the section of each chunk has subsections.
     """
-    return np.where(parents, np.float32(1), np.float32(WEIGHTS["sections"]["last"]))
+    return np.where(parents, np.float32(1), np.float32(WEIGHTS["sections"]["leaf"]))
 
 
 def repetition_factors(group_of: NDArray[np.int32], page_of: NDArray[np.int32], pages: int) -> NDArray[np.float32]:
