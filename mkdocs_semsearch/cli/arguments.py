@@ -24,6 +24,8 @@ semsearch-index in this folder. Exit codes: 0 success (also without results), 1 
 
 _INDEX = "folder of the index, or URL of a published one; default: SEMSEARCH_INDEX, else semsearch-index"
 
+_INDEX_OF_RECORDS = f"{_INDEX}; NAME=INDEX takes only the records of this one of several indexes"
+
 CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "zensical.toml")
 _FOUND = f"the first of {', '.join(CONFIG_FILES)} that is in this folder"
 
@@ -155,17 +157,15 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
         help="write questions with the page that several readers opened, for semsearch eval; without a FILE into "
         f"{QUESTIONS}, unless that exists",
     )
-    sub.add_argument(
-        "--index", metavar="INDEX", help=f"{_INDEX}; NAME=INDEX takes only the records of this one of several indexes"
-    )
-    sub.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: %(default)s")
+    sub.add_argument("--index", metavar="INDEX", help=_INDEX_OF_RECORDS)
+    sub.add_argument("--format", choices=("text", "json", "html"), help="of the report; default: text")
     sub.add_argument(
         "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
     )
 
 
 def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
+    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX_OF_RECORDS)
     sub.add_argument(
         "--config",
         type=Path,
@@ -179,7 +179,7 @@ def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
+    sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX_OF_RECORDS)
     sub.add_argument(
         "--facet", metavar="FIELD", help="field for the colours; default: page.section, if pages differ in it"
     )

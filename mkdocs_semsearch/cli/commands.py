@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -55,6 +56,10 @@ def _index(given: argparse.Namespace) -> int:
         progress.close()
     for warning in (*report.content_warnings, *report.build_warnings):
         say(f"warning: {warning}")
+    if report.left_out:
+        reasons = Counter(report.left_out.values()).most_common()
+        found = ", ".join(f"{count} × {reason}" for reason, count in reasons)
+        say(f"{counted(len(report.left_out), 'HTML file')} left out: {found}")
     print(f"Indexed {report.build}")
     return 0
 
@@ -194,6 +199,8 @@ def _insights(given: argparse.Namespace) -> int:
         given.parser.error("write insights [DIR], insights forget TEXT [DIR] or insights export FILE.parquet [DIR]")
     if action != "report" and (given.index is not None or given.export_queries is not None):
         given.parser.error(f"{action} takes the records of all indexes: leave --index and --export-queries out")
+    if given.format is not None and (action != "report" or given.export_queries is not None):
+        given.parser.error("--format is for the report: leave it out")
     if action == "forget" and given.since:
         given.parser.error("forget deletes records of every day: leave --since out")
     place = place or os.environ.get("SEMSEARCH_INSIGHTS", "")
@@ -222,10 +229,10 @@ def _insights_of_one(given: argparse.Namespace, store: InsightStore, since: str)
         return
     newest = max((hour for name, hour in recorded.items() if site in (None, name)), default="")
     lost = {"dropped": 0, "failed": 0} | store.counters()
-    _report(given.format, index, searches, **lost, since=since, newest=newest)
+    _report(given.format or "text", index, searches, **lost, since=since, newest=newest)
 
 
-def _warn_of_several(recorded: Collection[str], advice: str = "") -> None:
+def _warn_of_several(recorded: Collection[str], advice: str) -> None:
     """Warns if records are of several indexes."""
     from mkdocs_semsearch.insights.store import names_of_sites
 
@@ -268,16 +275,17 @@ def _report(form: str, index: str | None, searches: Sequence[Search], **about: A
         print_as(form, asdict(report), report_text(report))
 
 
-def _searches(folder: str | None, since: str = "") -> Sequence[Search]:
-    """Reads the recorded searches since a day; none without a folder."""
+def _searches(folder: str | None, site: str | None, since: str = "") -> Sequence[Search]:
+    """Reads the recorded searches since a day, of one of several indexes if it is named; none without a folder."""
     from mkdocs_semsearch.insights.store import InsightStore, first_hour
 
     hour = first_hour(since)
     if not folder:
         return ()
     store = InsightStore.existing(Path(folder))
-    _warn_of_several(store.newest())
-    return store.read(hour)
+    if site is None:
+        _warn_of_several(store.newest(), ": NAME=INDEX takes those of one")
+    return store.of_site(site, hour)
 
 
 def _lint(given: argparse.Namespace) -> int:
@@ -291,8 +299,9 @@ def _lint(given: argparse.Namespace) -> int:
         raise SemsearchError(f"There is no rule {unknown[0]!r}: the rules are {', '.join(RULES)}.")
     _, config = _site_config(given.config)
     in_navigation = None if config is None or config.nav is None else config.nav.__contains__
-    reached = {search.opened for search in _searches(given.insights) if search.opened}
-    place = index_place(given.index)
+    site, index = one_of_several(given.index)
+    reached = {search.opened for search in _searches(given.insights, site) if search.opened}
+    place = index_place(index)
     with open_searcher(place) as searcher:
         found = findings_in(folder_of(place), searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
     docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
@@ -313,8 +322,9 @@ def _map(given: argparse.Namespace) -> int:
     if given.since and not given.insights:
         given.parser.error("--since is for the records of searches: name their folder with --insights")
     check_map_file(given.output)  # before minutes of work
-    searches = _searches(given.insights, given.since)
-    place = index_place(given.index)
+    site, index = one_of_several(given.index)
+    searches = _searches(given.insights, site, given.since)
+    place = index_place(index)
     with open_searcher(place) as searcher:
         drawn = make_site_map(folder_of(place), searcher, facet=given.facet, searches=searches)
     replaced = write_site_map(given.output, site_map_html(drawn))

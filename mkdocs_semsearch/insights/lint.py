@@ -26,6 +26,7 @@ RULES = {
     "orphan": "neither the navigation nor a link leads to a page",
     "same-heading": "a heading occurs on several pages and says little on its own",
     "title": "a title fits other pages better than its own page",
+    "unknown-rule": "the front matter of a page turns off a rule that does not exist",
 }
 
 PAGES_WITH_A_HEADING = 4
@@ -130,11 +131,20 @@ def findings_in(
 
 
 def _silenced(page: Row) -> Collection[str]:
+    """Returns the rules that the front matter of a page turns off, as written there."""
     search = json.loads(page["front_matter"]).get("search")
     lint = search.get("lint") if isinstance(search, dict) else None
     if lint is False:
         return RULES
-    return lint if isinstance(lint, list) else [lint] if isinstance(lint, str) else ()
+    return [str(rule) for rule in lint] if isinstance(lint, list) else [lint] if isinstance(lint, str) else ()
+
+
+def _unknown_rules(site: _Site) -> Iterator[Finding]:
+    for page in site.pages:
+        for rule in _silenced(page):
+            if rule not in RULES:
+                message = f"search.lint names {rule!r}, but the rules are {', '.join(RULES)}."
+                yield Finding(page["path"], 1, "unknown-rule", message)
 
 
 def _place(page: Row, chunk: Row) -> str:
@@ -262,6 +272,7 @@ _LOOKS: Mapping[str, Callable[[_Site], Iterator[Finding]]] = {
     "orphan": _orphans,
     "same-heading": _same_headings,
     "title": _titles,
+    "unknown-rule": _unknown_rules,
 }
 
 

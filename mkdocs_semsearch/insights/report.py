@@ -335,7 +335,8 @@ def report_text(report: Report) -> str:
         map(_word_line, report.words),
     )
     lines += _chapter(
-        "Found most", (f"{page['path']}: {page['searches']} searches, {page['opened']} opened" for page in report.found)
+        "Found most",
+        (f"{page['path']}: {counted(page['searches'], 'search')}, {page['opened']} opened" for page in report.found),
     )
     lines += _chapter("Reached by no question", (page["path"] for page in report.unreached))
     lines += _chapter("Facets", (f"{facet['label']}: {_uses(facet)}" for facet in report.facets))
@@ -374,6 +375,7 @@ def render_page(template: str, **values: Any) -> str:
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["counted"] = counted
     return environment.from_string(read_part(template)).render(style=read_part("page.css"), **values)
 
 

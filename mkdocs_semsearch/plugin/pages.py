@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from mkdocs.plugins import get_plugin_logger
+
 from mkdocs_semsearch.chunking.blocks import Block, Heading, without_code_marks
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.chunking.front_matter import read_front_matter, unreadable
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import File, Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
+
+log = get_plugin_logger("semsearch")
 
 _MARKER = re.compile(r"^\s*(?:[-:] |\d+\. )(?:\[[ x]\] )?|\|", re.MULTILINE)
 """Markers of items, definitions and tasks, and the bars of tables, which the text of a page does not have."""
@@ -122,13 +126,15 @@ class MkDocsPages:
         key = page.file.dest_uri
         self._seen.add(key)
         self._documents.pop(key, None)
-        if not self._is_left_out(page, context, config):
-            if config.docs_dir not in self._dates:
-                self._dates[config.docs_dir] = PageDates(Path(config.docs_dir))
-            dates, listed = self._dates[config.docs_dir], page.file.src_uri not in self._unlisted
-            self._documents[key] = _document(
-                page, self._sources.get(key), config, dates, listed=listed, breadcrumbs=self._trails.get(key)
-            )
+        if reason := self._why_left_out(page, context, config):
+            log.debug(f"{page.file.src_uri} is left out of the search: {reason}")
+            return
+        if config.docs_dir not in self._dates:
+            self._dates[config.docs_dir] = PageDates(Path(config.docs_dir))
+        dates, listed = self._dates[config.docs_dir], page.file.src_uri not in self._unlisted
+        self._documents[key] = _document(
+            page, self._sources.get(key), config, dates, listed=listed, breadcrumbs=self._trails.get(key)
+        )
 
     def read_output(self, page: Page, output: str) -> None:
         """Reads links to translations from the output, and the visible text if the output lacks most of the page.
@@ -181,18 +187,20 @@ class MkDocsPages:
         """Returns one sentence for each page of the index whose front matter cannot be read."""
         return tuple(sorted(self._problems[key] for key in self._problems.keys() & self._documents.keys()))
 
-    def _is_left_out(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> bool:
+    def _why_left_out(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> str:
+        """Returns why a page is not collected; empty if it is."""
         if page.file.generated_by in REPEATING_PLUGINS:
-            return True
+            return "it lists posts"
         # mkdocs-encryptcontent encrypts the page later; its plain text must not be in the published files.
         if hasattr(page, "encryptcontent"):
-            return True
+            return "it is encrypted"
         # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
-            return True
+            return "it is not translated"
         if _is_hidden_from_theme(page, config):
-            return True
-        return any(fnmatchcase(page.file.src_uri, glob) for glob in self._exclude)
+            return "the plugin exclude-search hides it"
+        glob = next((glob for glob in self._exclude if fnmatchcase(page.file.src_uri, glob)), None)
+        return f"`exclude` has {glob!r}" if glob is not None else ""
 
 
 def _is_hidden_from_theme(page: Page, config: MkDocsConfig) -> bool:

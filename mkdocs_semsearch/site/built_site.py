@@ -72,20 +72,36 @@ def index_built_site(
     report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
     written = publish_search(site_dir, settings, embedder)
     if widget:
-        _copy_widget(site_dir, settings, site)
+        _copy_widget(site_dir, settings, site, own=config.docs_dir / ASSETS if config else None)
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
         widget_files.add_languages(site_dir, report.languages, report.facets)
     paths = [page.path for page in pages]
     options = (("exclude", settings.exclude), ("kinds", settings.kinds))
     unmatched = [f"{complaint}." for option, globs in options for complaint in unmatched_globs(option, globs, paths)]
-    return replace(report, content_warnings=(*unmatched, *source.warnings(), *report.content_warnings))
+    warnings = (*unmatched, *source.warnings(), *report.content_warnings)
+    return replace(report, content_warnings=warnings, left_out=source.left_out())
 
 
-def _copy_widget(site_dir: Path, settings: Settings, site: Site) -> None:
-    templates = shutil.ignore_patterns("*.html")  # they would be treated as pages of the site
+def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | None) -> None:
+    """Copies the widget into a site.
+
+    Args:
+        site_dir: folder of the built site.
+        settings: the options.
+        site: the site.
+        own: folder with files that the site has instead of ours.
+    """
     source = theme_dir() / ASSETS
-    shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=templates)
+
+    def kept(folder: str, names: list[str]) -> list[str]:
+        place = Path(folder).relative_to(source)
+        # Templates would be treated as pages of the site.
+        return [
+            name for name in names if name.endswith(".html") or (own is not None and (own / place / name).is_file())
+        ]
+
+    shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=kept)
     publish_assets(site_dir / ASSETS, source)
     results_page = settings.widget.results_page and write_results_page(
         site_dir, settings, language=site.language, site_name=site.name

@@ -172,6 +172,7 @@ class SiteReport:
         facets: fields by which readers can filter.
         uncached: one sentence if nothing can be cached, otherwise None.
         cut: one sentence if chunks may be longer than the model reads, otherwise None.
+        left_out: the HTML files of a built site that are not pages, each with the reason.
     """
 
     build: BuildReport
@@ -180,6 +181,7 @@ class SiteReport:
     facets: tuple[FacetDeclaration, ...]
     uncached: str | None = None
     cut: str | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def build_warnings(self) -> tuple[str, ...]:

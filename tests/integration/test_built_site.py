@@ -32,6 +32,24 @@ def test_dialog_and_results_page_ask_the_version_that_is_built(tmp_path, monkeyp
     assert 'action="https://search.example.org/2.1/' in (site / "search" / "index.html").read_text(encoding="utf-8")
 
 
+def test_files_of_the_widget_that_the_site_has_itself_stay(tmp_path, monkeypatch, capsys):
+    site, own = tmp_path / "site", tmp_path / "docs/assets/semsearch"
+    for folder in (site / "assets/semsearch", own):
+        folder.mkdir(parents=True)
+        (folder / "semsearch.css").write_text("/* mine */")
+    (site / "assets/semsearch/semsearch.js").write_text("// of an earlier version")
+    (site / "index.html").write_text("<html lang=en><body><main><h1>Home</h1><p>Some text.</p></main></body></html>")
+    (site / "404.html").write_text("<html lang=en><body><main><h1>Not found</h1></main></body></html>")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [semsearch]\n")
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+
+    assert main(["index", str(site), "--config", str(tmp_path / "mkdocs.yml"), "--widget"]) == 0
+
+    assert (site / "assets/semsearch/semsearch.css").read_text() == "/* mine */"
+    assert "earlier" not in (site / "assets/semsearch/semsearch.js").read_text()
+    assert "semsearch: 1 HTML file left out: 1 × error or search page\n" in capsys.readouterr().err
+
+
 def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, capsys):
     site, docs = tmp_path / "site", tmp_path / "docs"
     for folder in (site / "guide", docs):

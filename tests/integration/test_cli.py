@@ -538,6 +538,8 @@ def test_recorded_searches_are_reported_exported_and_forgotten(run, index_dir, t
         ("forget", "Titan", "--since", "30d"),
         ("forget", "Titan", "--index", "old=default"),
         ("export", "new.parquet", "--export-queries"),
+        ("export", "new.parquet", "--format", "json"),
+        ("--export-queries", "--format", "json"),
     ):
         assert "usage: semsearch insights" in run("insights", *wrong, code=2, **folder).stderr
     place = tmp_path / "missing" / "a.parquet"
@@ -564,6 +566,7 @@ def test_the_records_of_one_of_several_indexes_are_reported(run, tmp_path):
     assert "several indexes" not in one.stderr
     linted = run("lint", "default", "--insights", store.folder)
     assert "warning: these are records of several indexes (all of them together, new, old), compared" in linted.stderr
+    assert "several indexes" not in run("lint", "old=default", "--insights", store.folder).stderr
     run("insights", store.folder, "--index", "new=default", "--export-queries", "new.jsonl")
     assert json.loads((tmp_path / "new.jsonl").read_text())["answer_page"] == "other.md"
     for since in ("", "--since=2026-11-30"):
@@ -604,6 +607,9 @@ def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
     assert 'data-name="about a"' in drawn
     assert 'data-note="1 search. Nearest' in drawn
     assert run("map", index).stdout == "Replaced map.html: 12 sections.\n"
+    store.write([search("about a", site="old")] * 3)
+    done = run("map", f"old={index}", "--insights", store.folder)
+    assert (done.stdout, done.stderr) == ("Replaced map.html: 12 sections, 1 group of questions.\n", "")
     sentence(run("map", index, "--facet", "colour", code=1), "'colour'", "tags")
     sentence(run("map", index, "--insights", store.folder, "--since", "soon", code=1), "2026-11-01")
     assert "with --insights" in run("map", index, "--since", "30d", code=2).stderr

@@ -25,6 +25,12 @@ def test_exclude_globs(site):
     ]
 
 
+def test_a_verbose_build_says_why_a_page_is_left_out(site):
+    site.options["exclude"] = ["old/*"]
+    site.write({"old/a.md": "# Old\n"})
+    assert "semsearch: old/a.md is left out of the search: `exclude` has 'old/*'" in site.build("--verbose")
+
+
 def test_a_site_whose_pages_are_all_excluded_is_reported(site):
     site.options["exclude"] = ["*"]
     assert [line for line in site.build(strict=False).splitlines() if "WARNING" in line] == [

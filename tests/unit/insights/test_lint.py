@@ -36,7 +36,7 @@ PAGES = (
     made_page("long.md", [f"Gardens, part {i}." for i in range(9)], title="Gardens", lines=90, inbound_links=1),
     made_page("fr.md", "Bonjour tout le monde.", title="Bonjour", language="fr", inbound_links=1),
     made_page("lost.md", "Nobody links to trains.", title="Trains"),
-    made_page("index.md", "Welcome to all of it.", title="Welcome"),
+    made_page("index.md", "Welcome to all of it.", title="Welcome", front_matter={"search": {"lint": ["orphans"]}}),
     made_page("wrong.md", "Bread needs flour and water.", title="Backing up a database", inbound_links=1),
     *(made_page(f"db/{n}.md", f"Back up a database to {n}.", title=f"{n} tool") for n in ("tape", "disk", "S3")),
     *(made_page(f"db/more-{n}.md", f"Database backups on {n}.", title=f"{n} help") for n in ("tape", "S3", "NFS")),
@@ -71,6 +71,9 @@ def test_each_rule_reports_its_page_and_line(lint):
     assert places(found, "long-section") == [("long.md", 1)]
     assert places(found, "orphan") == [("lost.md", 1)]
     assert places(found, "title") == [("wrong.md", 1)]
+    assert places(found, "unknown-rule") == [("index.md", 1)]
+    (unknown,) = (item.message for item in found if item.rule == "unknown-rule")
+    assert unknown.startswith("search.lint names 'orphans', but the rules are duplicate, ")
     assert {finding.rule for finding in found} == set(RULES)
     assert found == sorted(found)
 

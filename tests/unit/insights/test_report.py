@@ -269,7 +269,8 @@ def test_the_plot_has_a_place_for_every_day_and_names_the_days_that_it_shows(sea
     tree = LexborHTMLParser(html)
     shown = [title.text() for title in tree.css("svg title")]
     assert len(shown) == 90
-    assert shown[-3:] == [f"2026-09-{day}: {count} searches, 0 opened" for day, count in ((28, 1), (29, 0), (30, 2))]
+    found = ((28, "1 search"), (29, "0 searches"), (30, "2 searches"))
+    assert shown[-3:] == [f"2026-09-{day}: {searches}, 0 opened" for day, searches in found]
     assert "2026-07-03 to 2026-09-30, at most 2 a day" in html
     days = [[cell.text() for cell in row.css("td")] for row in tree.css("details table tr")[1:]]
     assert days[:3] == [["2026-09-30", "2", "0"], ["2026-09-29", "0", "0"], ["2026-09-28", "1", "0"]]
