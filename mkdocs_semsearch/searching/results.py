@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import literal_name
@@ -21,6 +22,9 @@ from mkdocs_semsearch.searching.ranking import RULES, Candidates, top
 from mkdocs_semsearch.searching.records import PageInfo, Records, SectionInfo
 from mkdocs_semsearch.searching.response import PageResult, Result, Scores, SectionResult, presented_score
 from mkdocs_semsearch.searching.vector_store import Neighbors
+
+_SHOWN_SHARE: float = WEIGHTS["sections"]["shown"]
+"""Least score of the first chunk of a section, as a share of that of the best one, for its text to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Ranked:
 
     @property
     def shown(self) -> list[int]:
-        """Positions of all chunks that are displayed."""
+        """Positions of the best chunks of all sections that are displayed."""
         return [place for item in self.results for place in (item.best, *(item.sections or ()))]
 
 
@@ -221,6 +225,31 @@ class _Chosen:
         return places[np.argsort(-self.days[places], kind="stable")][:count]
 
 
+def shown_rows(best: Sequence[int], candidates: Candidates, chunk_map: ChunkMap) -> dict[int, int]:
+    """Chooses the chunk of each section whose text is shown: the best one, or the first one if it is nearly as good.
+
+    A section says in its first chunk what it is about; later ones often go on about a detail. A chunk to which a
+    literal rule applies is not replaced by one without.
+
+    Args:
+        best: positions of the best chunks of sections.
+        candidates: the scored chunks.
+        chunk_map: the structure of the index.
+
+    Returns:
+        Each of `best` with the row of the chosen chunk.
+    """
+    chosen = np.asarray(best, np.int64)
+    if not len(chosen):
+        return {}
+    rows, scores, ranks = candidates.rows, candidates.scores, candidates.ranks
+    first_rows = np.searchsorted(chunk_map.section_of, chunk_map.section_of[rows[chosen]])
+    first = np.searchsorted(rows, first_rows)  # at most `chosen`, because rows ascend
+    same = (rows[first] == first_rows) & (ranks[first] == ranks[chosen])
+    nearly = scores[first] >= _SHOWN_SHARE * scores[chosen].astype(np.float64)  # as a browser compares them
+    return dict(zip(chosen.tolist(), rows[np.where(same & nearly, first, chosen)].tolist(), strict=True))
+
+
 def _any_in(starts: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Returns bool `[g]`: the groups with at least one member in a mask; `starts` are their first members."""
     return np.logical_or.reduceat(mask, starts) if len(mask) else np.zeros(0, np.bool_)
@@ -228,9 +257,10 @@ def _any_in(starts: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.bo
 
 @dataclass(frozen=True, slots=True)
 class ResultWriter:
-    """Makes results with text and metadata from ranked items."""
+    """Makes results with text and metadata from ranked items; for `shown`, see `shown_rows`."""
 
     records: Records
+    shown: Mapping[int, int]
     boost: NDArray[np.float32]
     matcher: Matcher
     candidates: Candidates
@@ -259,7 +289,7 @@ class ResultWriter:
         return int(self.records.page_of[self.candidates.rows[position]])
 
     def _section(self, position: int) -> SectionInfo:
-        return _section(int(self.candidates.rows[position]), self.records, self.matcher, self.nearest)
+        return _section(self.shown[position], self.records, self.matcher, self.nearest)
 
     def _scores(self, position: int) -> Scores:
         semantic, lexical = self.candidates.semantic, self.candidates.lexical
@@ -283,7 +313,7 @@ class ResultWriter:
 
     def _keywords(self, position: int, page: PageInfo) -> list[str]:
         """Returns the added keywords that match the query, though the text of the chunk does not contain them."""
-        chunk = self.records.chunks[int(self.candidates.rows[position])]
+        chunk = self.records.chunks[self.shown[position]]
         own = self.readers.of_page(page.path, page.frontmatter) if chunk["chunk_index"] == 0 else ()
         added = (*own, *self.readers.of_text(chunk["heading_hierarchy"], chunk["content"]))
         return [text for text in added if any(map(self.matcher.stems_in, text.split()))]

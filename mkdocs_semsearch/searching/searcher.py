@@ -38,7 +38,7 @@ from mkdocs_semsearch.searching.response import (
     SectionResult,
     presented_score,
 )
-from mkdocs_semsearch.searching.results import ResultWriter, related_pages, written_page
+from mkdocs_semsearch.searching.results import ResultWriter, related_pages, shown_rows, written_page
 
 log = logging.getLogger(__name__)
 
@@ -309,11 +309,20 @@ class Searcher:
             return None, True
 
     def _results(self, query: SearchQuery, matches: Matches, vector: NDArray[np.float32] | None) -> tuple[Result, ...]:
-        records = self._shown_records(matches.candidates.rows[matches.ranked.shown].tolist())
+        chunk_map, candidates = self._backend.chunk_map, matches.candidates
+        shown = shown_rows(matches.ranked.shown, candidates, chunk_map)
+        records = self._shown_records(list(shown.values()))
         nearest = None if vector is None else self._encoder.nearest_sentence(vector)
-        boost = self._backend.chunk_map.boost
         writer = ResultWriter(
-            records, boost, matches.matcher, matches.candidates, query.explain, nearest, query.query, self._readers
+            records,
+            shown,
+            chunk_map.boost,
+            matches.matcher,
+            candidates,
+            query.explain,
+            nearest,
+            query.query,
+            self._readers,
         )
         return tuple(writer.write(item) for item in matches.ranked.results)
 

@@ -259,6 +259,32 @@ def test_a_section_is_one_result_with_its_best_chunk(searcher):
     assert response.results[0].section.content == "Then rotate the logs."
 
 
+@pytest.mark.parametrize("granularity", ["section", "page"])
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        (
+            "zebra stripes",
+            "Zebra stripes have some colour.",
+        ),  # the second chunk is shorter, so its score is higher
+        ("zebra stripes hooves", "Each zebra: stripes, hooves."),  # the first chunk has one word less
+        ("mane_width", "Set mane_width to 4."),  # only here as a whole
+    ],
+)
+def test_the_first_chunk_of_a_section_is_shown_unless_another_one_is_clearly_better(
+    tmp_path, granularity, question, shown
+):
+    texts = [
+        "Zebra stripes have some colour.",
+        "Each zebra: stripes, hooves.",
+        "Set mane_width to 4.",
+    ]
+    pages = [made_page("zebra.md", texts, title="Animals"), made_page("other.md", "Nothing of the kind here.")]
+    with opened(tmp_path / "index", pages) as searcher:
+        (result,) = searcher.search(question, granularity=granularity, mode="lexical").results
+        assert result.best.content == shown
+
+
 def test_pages_bring_their_best_sections(searcher):
     query = SearchQuery("rotate keys", granularity="page", mode="semantic", include_weak=True)
     response = searcher.search(query)

@@ -12,7 +12,13 @@ export function chunkMap(core, chunks, weights) {
   let section = -1;
   const sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
   const map = { pageOf, sectionOf, firstChunk, sectionFactors: core.array("section_factors") };
-  return { ...map, chunkFactors: factorsOf(core, map, weights) };
+  return { ...map, shown: weights.sections?.shown, chunkFactors: factorsOf(core, map, weights) };
+}
+
+/** Returns the place of the chunk of a section that is shown, see `shown_rows` of searching/results.py; `at` is the best. */
+export function shownOf(at, { rows, scores, ranks }, { sectionOf, shown }) {
+  const first = rows.indexOf(sectionOf.indexOf(sectionOf[rows[at]]));
+  return scores[first] >= shown * scores[at] && ranks.get(rows[first]) === ranks.get(rows[at]) ? first : at;
 }
 
 /** Returns the factor of both sides of each chunk: lower for one with little text, or with a text on many pages. */

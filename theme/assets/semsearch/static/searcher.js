@@ -1,7 +1,7 @@
 /* Answers questions as the HTTP API does (`granularity: page`), from the files of a static bundle. */
 
 import { Bundle } from "./bundle.js";
-import { chunkMap } from "./chunk_map.js";
+import { chunkMap, shownOf } from "./chunk_map.js";
 import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
@@ -258,12 +258,13 @@ export class Searcher {
     });
   }
 
-  async #write(pages, sectionsPerPage, { rows, scores, semantic, lexical }, matcher) {
+  async #write(pages, sectionsPerPage, found, matcher) {
     const best = pages.map(({ sections }) => sections.slice(0, sectionsPerPage));
-    const records = await this.records.readForExcerpts(best.flat().map((at) => rows[at]));
+    const rows = best.flat().map((at) => found.rows[shownOf(at, found, this)]);
+    const records = await this.records.readForExcerpts(rows);
     const partsOf = (at) => ({
-      semantic: semantic && presented(semantic[at]),
-      lexical: lexical && rounded(lexical[at], 4),
+      semantic: found.semantic && presented(found.semantic[at]),
+      lexical: found.lexical && rounded(found.lexical[at], 4),
     });
     let next = 0;
     return pages.map(({ score, weak, sections: all }, number) => {
@@ -271,7 +272,7 @@ export class Searcher {
       const sections = best[number].map((at) => {
         const record = records[next++];
         const section = sectionRecord(record.chunk, page, makeExcerpt(record, matcher));
-        return { score: presented(scores[at]), scores: partsOf(at), ...section };
+        return { score: presented(found.scores[at]), scores: partsOf(at), ...section };
       });
       const more = further(all, best[number]);
       const result = { score: presented(score), scores: partsOf(best[number][0]), page: pageRecord(page), sections, ...more };
