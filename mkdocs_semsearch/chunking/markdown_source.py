@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -188,7 +189,9 @@ _PROBES = ((6, 12), (3, 4))
 
 _REACH = 4
 _REACH_AT_LEAST = 400
-"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words, so the search is linear."""
+_REMEMBERED_PLACES = 4
+"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words after the chunk before, or else
+after one of the chunks before that, so the search is linear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,27 +301,28 @@ class _Finder:
         words = [match.group() for match in self._found]
         self._words = " ".join(["", *words, ""])
         self._starts = list(accumulate((len(word) + 1 for word in words), initial=1))
-        self._cursor = 0
+        self._cursors = deque([0], _REMEMBERED_PLACES)
 
     def find(self, content: str) -> tuple[int | None, int | None]:
         """Returns start and end of a chunk; each is None if its words are not in the source."""
         words = _WORD.findall(without_fences(content))
-        start = self._start(words)
-        return start, self._end(words)
+        # The chunks before may be footnotes, whose text is further down in the source.
+        starts = (self._start(words, cursor) for cursor in reversed(tuple(self._cursors)))
+        return next((start for start in starts if start is not None), None), self._end(words)
 
-    def _start(self, words: list[str]) -> int | None:
+    def _start(self, words: list[str], cursor: int) -> int | None:
         for size, skipped in _probes(len(words)):
             probe = words[skipped : skipped + size]
-            place = next(self._places(probe, self._cursor, len(words)), None)
+            place = next(self._places(probe, cursor, len(words)), None)
             if place is not None:
-                self._cursor = place + 1
+                self._cursors.append(place + 1)
                 # The skipped words may be a repeated table header, so the chunk begins with this line.
                 return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
         return None
 
     def _end(self, words: list[str]) -> int | None:
         """Returns the position after the last words: their occurrence nearest to the earliest possible position."""
-        first = max(self._cursor - 1, 0)
+        first = max(self._cursors[-1] - 1, 0)
         earliest = first + len(words) * 4 // 5
         for size, skipped in _probes(len(words)):
             end = len(words) - skipped

@@ -109,6 +109,15 @@ def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None
     assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (5, 5), (7, 7)]
 
 
+def test_text_after_footnotes_is_found_although_they_stand_further_down() -> None:
+    source = "## A\n\none two three[^1][^2]\n\nfour five six\n\nseven eight\n\n[^1]: the first note\n\n[^2]: a second one\n"
+    heading = Heading(2, "A")
+    contents = ["one two three", "the first note", "a second one", "four five six", "seven eight"]
+    spans = SourceMap(read_markdown(source), [heading]).spans(heading, contents)
+    assert [span.start_line for span in spans] == [1, 9, 11, 5, 7]
+    assert source[spans[3].char_start : spans[3].char_end] == "four five six"
+
+
 def test_an_empty_source() -> None:
     assert lines("", "A") == [(1, 1), (1, 1)]
 
