@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -23,6 +24,10 @@ MOST_FORMS = 2
 
 MAX_CORRECTED = 8
 """Greatest number of divided or corrected words in a query, because each takes time; chosen, not measured."""
+
+
+_NUMBER = re.compile(r"[0-9]{3,}")
+"""A number that names something, such as the code of an error; shorter ones count things."""
 
 
 class QueryWords(Protocol):
@@ -206,5 +211,9 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     weights = [float(inverse_frequency(words.chunks, count)) for count in counts]
     total = sum(weights)
     known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
-    has_code = any(words.chunks_with_identifier(form) for word in question.telling for form in code_forms(word))
+    has_code = any(
+        any(map(words.chunks_with_identifier, code_forms(word)))
+        or (_NUMBER.fullmatch(word) is not None and words.is_written(word))
+        for word in question.telling
+    )
     return replace(question, weight=total, known=known / total if total else 0.0, has_code=has_code)

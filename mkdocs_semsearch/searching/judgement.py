@@ -68,23 +68,28 @@ def is_answerable(
 ) -> bool:
     """Returns whether a site can answer a question, judged by its best chunks.
 
-    A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
-    that code. It also answers a short question of which it has every word.
+    A site that has `user_id` or `422` answers a question with it, whatever the other words are: readers who paste code
+    or an error look for that. It also answers a word that it has, and a short question if it has all of its words and
+    either has them together or something near in meaning.
 
     Args:
         question: the question as `Backend.read` returns it.
         similarity: the best cosine similarity; None if the model does not know the language well enough.
-        words: the best BM25 score.
+        words: the best BM25 score; 0 if no chunk that passes the filters has a word.
         chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
             so a small site needs less similarity.
         rule: the numbers `nothing` or `static_nothing` of the weights.
     """
-    if question.has_code or (question.known == 1 and len(question.telling) <= rule["short"]):
-        return True
     held = min(1.0, _held(question, words))
+    size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
+    if words and question.has_code:
+        return True
+    if words and question.known == 1 and len(question.telling) <= rule["short"]:
+        is_near = similarity is None or similarity >= rule["near"] * size
+        if len(question.telling) == 1 or held >= rule["together"] or is_near:
+            return True
     if similarity is None:
         return question.known + held >= rule["by_words"]
-    size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
     needed = rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held
     return bool(similarity >= min(needed, rule["enough"] * size))
 

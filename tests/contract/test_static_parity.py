@@ -518,7 +518,7 @@ def test_kinds_of_pages_have_the_same_priors(engine):
         "pull request",
     )
     found = engine.map(
-        "ranking.js",
+        "judgement.js",
         "kindPriors",
         [[json.loads(json.dumps(asdict(read_question(text)))), WEIGHTS["kinds"]] for text in texts],
     )
@@ -533,7 +533,7 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
         (replace(read_question(text), weight=weight, known=known), similarity, words, chunks)
         for text in texts
         for weight, known in ((0.0, 0.0), (12.5, 0.4), (30.25, 1.0))
-        for similarity in (None, -0.1, 0.2, 0.45, 0.5, 0.55, 0.9)
+        for similarity in (None, -0.1, 0.2, 0.3, 0.33, 0.34, 0.45, 0.5, 0.55, 0.9)
         for words in (0.0, 7.5, 40.0)
         for chunks in (1, 90, 5000)
     ]
@@ -545,11 +545,11 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
     ]
     wanted = [is_answerable(*case, WEIGHTS["static_nothing"]) for case in cases]
     assert {True, False} == set(wanted)
-    assert engine.map("ranking.js", "isAnswerable", answered) == wanted
+    assert engine.map("judgement.js", "isAnswerable", answered) == wanted
     shares = [
         [question, evidence, WEIGHTS["static_matches"]] for question, evidence in zip(questions, best, strict=True)
     ]
-    assert engine.map("ranking.js", "matchShare", shares) == [
+    assert engine.map("judgement.js", "matchShare", shares) == [
         match_share(*case[:3], WEIGHTS["static_matches"]) for case in cases
     ]
 
@@ -581,7 +581,7 @@ def test_a_bundle_of_an_older_version_is_searched(site, engine, tmp_path, monkey
     assert all(section["score"] > 0 for item in found for section in item["sections"])
     question = {"known": 1, "telling": [*"abcde"], "has_code": False, "weight": 9}
     evidence, older_rule = {"similarity": None, "words": 0}, {"rule": {"short": 4}, "chunks": 9}
-    assert engine.map("ranking.js", "isAnswerable", [[question, evidence, older_rule]]) == [True]
+    assert engine.map("judgement.js", "isAnswerable", [[question, evidence, older_rule]]) == [True]
 
 
 def test_filters_leave_as_deep_a_part_of_the_hits(engine):

@@ -110,7 +110,9 @@ def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None
 
 
 def test_text_after_footnotes_is_found_although_they_stand_further_down() -> None:
-    source = "## A\n\none two three[^1][^2]\n\nfour five six\n\nseven eight\n\n[^1]: the first note\n\n[^2]: a second one\n"
+    source = (
+        "## A\n\none two three[^1][^2]\n\nfour five six\n\nseven eight\n\n[^1]: the first note\n\n[^2]: a second one\n"
+    )
     heading = Heading(2, "A")
     contents = ["one two three", "the first note", "a second one", "four five six", "seven eight"]
     spans = SourceMap(read_markdown(source), [heading]).spans(heading, contents)

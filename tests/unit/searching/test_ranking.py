@@ -166,9 +166,18 @@ def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
     assert not is_answerable(known, 0.2, 10.0, 5000, NOTHING)
 
 
-def test_a_short_query_of_known_words_always_has_results():
-    assert is_answerable(read("cluster name", weight=9.0, known=1.0), 0.1, 1.0, 5000, NOTHING)
+def test_a_short_query_of_known_words_needs_them_together_or_something_near():
+    known = read("cluster name", weight=9.0, known=1.0)
+    assert is_answerable(known, 0.1, 8.2, 5000, NOTHING)
+    assert not is_answerable(known, 0.1, 8.0, 5000, NOTHING)
+    assert is_answerable(known, NOTHING["near"], 1.0, 5000, NOTHING)
+    assert is_answerable(known, None, 1.0, 5000, NOTHING)
+    assert not is_answerable(known, 0.4, 0.0, 5000, NOTHING)  # no chunk that passes the filters has a word
     assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000, NOTHING)
+
+
+def test_a_single_word_that_the_site_has_is_always_answered():
+    assert is_answerable(read("cluster", weight=9.0, known=1.0), 0.0, 0.1, 5000, NOTHING)
 
 
 def test_a_small_site_needs_less_similarity():
@@ -182,6 +191,7 @@ def test_a_question_with_code_that_the_site_has_is_always_answered():
     question = read('KeyError: "user_id"', weight=13.0, known=0.405)
     assert not is_answerable(question, 0.36, 20.0, 1497, NOTHING)
     assert is_answerable(replace(question, has_code=True), 0.36, 20.0, 1497, NOTHING)
+    assert not is_answerable(replace(question, has_code=True), 0.0, 0.0, 1497, NOTHING)
 
 
 def test_more_chunks_match_where_the_best_one_has_little_of_the_question():

@@ -6,7 +6,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
+import { judge, lexicalDepth, only, presented, rankPages, rounded, score } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { asWritten, readQuestion } from "./text.js";
 
@@ -38,12 +38,12 @@ export class Searcher {
   /** After `patience` milliseconds it answers by words alone (`loading`), after `hurry` with some results (`partial`). */
   async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, hurry, ...options }) {
     const started = performance.now();
-    if (!query.trim()) return this.#browse({ filters, facets, started, ...options });
+    if (!query.trim()) return (await import("./listing.js")).browse(this, { filters, facets, started, ...options });
     const read = await this.#read({ text: query.trim(), mode, filters, patience, correct, options });
     const { given, corrections, filtered, phrases, missing } = read;
     const found = this.#ranked(given, filtered, phrases);
     const { limit = 10, offset = 0, include_weak, sort } = options;
-    if (sort === "newest") await this.#sortByDay(found);
+    if (sort === "newest") await (await import("./listing.js")).sortByDay(this, found);
     const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
     const [results, counts] = await Promise.all([
       this.#writeInOrder(shown, found, given, hurry),
@@ -85,7 +85,7 @@ export class Searcher {
     const [{ asked, corrections }, asTyped, filtered, held] = await Promise.all([
       reading,
       meaning && near(typed.embedded),
-      this.#filtered(filters),
+      this.filtered(filters),
       this.lexical.phraseMask(typed.phrases),
     ]);
     const { embedded } = this.lexical.sift(question, corrections);
@@ -96,13 +96,6 @@ export class Searcher {
     return { given, corrections, filtered, phrases: missing.length ? null : held, missing };
   }
 
-  /** Orders matches and weaker results by the day of their last change, newest first. */
-  async #sortByDay(found) {
-    const days = (await this.fields.column("page.last_modified")).days();
-    const newest = (pages) => pages.sort((a, b) => later(days[b.page], days[a.page]));
-    found.pages = [...newest(found.pages.slice(0, found.total)), ...newest(found.pages.slice(found.total))];
-  }
-
   /** Writes results, the first ones first; after `hurry` milliseconds without the others. */
   async #writeInOrder(shown, found, { asked, options }, hurry) {
     const { sections_per_page = 3 } = options;
@@ -111,41 +104,6 @@ export class Searcher {
     if (hurry) await inTime(first, AHEAD);
     const others = await inTime(write(shown.slice(FEW)), hurry);
     return [...(await first), ...(others ?? [])];
-  }
-
-  /** Lists the pages that pass filters, newest first: the answer to an empty question. See searching/listing.py. */
-  async #browse({ filters, facets, started, limit = 10, offset = 0, sections_per_page = 3, sort }) {
-    if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
-    const day = this.fields.column(sort === "newest" ? "page.last_modified" : "date");
-    const [mask, date] = await Promise.all([this.#filtered(filters), day]);
-    const sections = new Map();
-    let last = -1;
-    for (const row of rowsOf(mask, this.chunks)) {
-      const page = this.pageOf[row];
-      if (!sections.has(page)) sections.set(page, []);
-      if (this.sectionOf[row] !== last) sections.get(page).push(row);
-      last = this.sectionOf[row];
-    }
-    const days = date.days();
-    const boosted = (a, b) => this.boost.length && this.boost[b] - this.boost[a];
-    const order = (a, b) => later(days[b], days[a]) || boosted(a, b) || a - b;
-    const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
-    const [results, counts] = await Promise.all([
-      this.#writeListed(pages.map((page) => sections.get(page)), sections_per_page),
-      Promise.all(facets.map(async (name) => this.#countRows(name, rowsOf(await this.#filteredBut(name, filters), this.chunks)))),
-    ]);
-    return {
-      query: "",
-      mode: "browse",
-      granularity: "page",
-      build_id: this.bundle.pointer.build_id,
-      took_ms: +(performance.now() - started).toFixed(3),
-      total_results: sections.size,
-      weaker_results: 0,
-      filters_applied: filters,
-      facets: Object.fromEntries(facets.map((name, at) => [name, counts[at]])),
-      results,
-    };
   }
 
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
@@ -201,14 +159,14 @@ export class Searcher {
   }
 
   /** Returns a mask: 1 for the chunks that pass filters; null for all. */
-  async #filtered(filters) {
+  async filtered(filters) {
     const [mask = null, ...others] = await Promise.all(filters.map((filter) => this.#filterMask(filter)));
     return others.reduce(both, mask);
   }
 
   /** Returns the same without the filters on one field. */
-  #filteredBut(name, filters) {
-    return this.#filtered(filters.filter(({ field }) => field !== name));
+  filteredBut(name, filters) {
+    return this.filtered(filters.filter(({ field }) => field !== name));
   }
 
   async #filterMask(filter) {
@@ -230,11 +188,11 @@ export class Searcher {
     // A page counts in each of its languages, for a filter on one of them shows it in that one.
     const fold = name !== "page.language";
     const same = fold && filters.every(({ field }) => field !== name);
-    const { matched } = same ? found : this.#ranked(given, await this.#filteredBut(name, filters), phrases, fold);
-    return this.#countRows(name, matched);
+    const { matched } = same ? found : this.#ranked(given, await this.filteredBut(name, filters), phrases, fold);
+    return this.countRows(name, matched);
   }
 
-  async #countRows(name, matched) {
+  async countRows(name, matched) {
     const column = await this.fields.column(name);
     const pages = new Map();
     for (const row of matched) pages.set(column.ofChunks ? row : this.pageOf[row], this.pageOf[row]);
@@ -242,7 +200,7 @@ export class Searcher {
   }
 
   /** Writes results without scores. `pages` has the first rows of the sections of each page. */
-  async #writeListed(pages, sectionsPerPage) {
+  async writeListed(pages, sectionsPerPage) {
     const shown = pages.map((rows) => rows.slice(0, sectionsPerPage));
     const records = await this.records.readForExcerpts(shown.flat());
     const unscored = { score: 0, scores: { semantic: null, lexical: null } };
@@ -284,9 +242,6 @@ export class Searcher {
 /** Returns the headings and excerpts that results show. */
 const textsOf = (results) =>
   results.flatMap(({ sections }) => sections.flatMap(({ heading_hierarchy: path, excerpt }) => [...path, excerpt]));
-
-/** Compares two days: above 0 if the first is later. A missing day is before all others. */
-const later = (day = "", other = "") => (day > other) - (day < other);
 
 /** Returns the field with the number of sections that are not shown; none if all are. */
 const further = (all, shown) => all.length > shown.length && { more_sections: all.length - shown.length };
