@@ -87,7 +87,7 @@ class QueryWords(Protocol):
         """Returns the number of chunks with the most frequent longer word that begins with `prefix`."""
         ...
 
-    def corrections(self, term: str, *, finished: bool = True) -> Sequence[str]:
+    def corrections(self, term: str, *, finished: bool) -> Sequence[str]:
         """Returns the words to which a word that is not in the index may be corrected, best first.
 
         Args:

@@ -186,7 +186,7 @@ class TermDictionary:
         longer = [(count, term) for term, count in self._terms("exact", prefix).items() if term != prefix]
         return tuple(term for _, term in sorted(longer, key=lambda pair: (-pair[0], pair[1]))[:limit])
 
-    def _corrections(self, term: str, *, finished: bool = True) -> tuple[str, ...]:
+    def _corrections(self, term: str, *, finished: bool) -> tuple[str, ...]:
         """Returns the indexed words that an unknown word may be a typo of, see `nearest_words`; none if it is no typo.
 
         A word that the site spells otherwise is corrected to that, see `other_spellings`. A token of the default model

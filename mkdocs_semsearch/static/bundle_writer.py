@@ -290,7 +290,7 @@ def _split(
 
     def texts() -> Iterator[ChunkText]:
         for number in new:
-            page, here = pages[number], list(chunks.rows(*spans[number]))
+            page, here = pages[number], chunks.rows(*spans[number])
             places = ((chunk["heading_hierarchy"], chunk["content"]) for chunk in here)
             words = added.of_page(page["path"], json.loads(page["front_matter"]), stemmers[number], places)
             yield from map(_chunk_text, here, words)

@@ -106,10 +106,7 @@ class ChunkTable:
 
     def digests(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Returns a hash of the rows of each span, without their numbers in the index: 16 bytes."""
-        contents = (
-            b"".join([data[begins[first] : begins[end]] for data, begins in self._bytes]) for first, end in spans
-        )
-        return [hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() for content in contents]
+        return [hash_of(*(data[begins[first] : begins[end]] for data, begins in self._bytes)) for first, end in spans]
 
     @functools.cached_property
     def _bytes(self) -> list[tuple[memoryview, Sequence[int]]]:

@@ -338,6 +338,6 @@ class StaticLexical:
         """Returns the number of chunks that contain the most frequent longer word with this prefix."""
         return max(map(self.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
-    def corrections(self, term: str, *, finished: bool = True) -> tuple[str, ...]:
+    def corrections(self, term: str, *, finished: bool) -> tuple[str, ...]:
         """Returns likely corrections of an unknown word, best first, see `QueryWords.corrections`."""
         return self._words.corrections(term, finished=finished)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,13 +217,11 @@ def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: 
     scales, codes = row_scaled(table.components(reduction.basis), TOKEN_BITS)
     tokens = table.vocabulary.tokens
     number = {token: i for i, token in enumerate(tokens)}
-
     packed = pack_codes(codes, TOKEN_BITS)
 
-    def blocks(keys: Iterable[str]) -> Mapping[str, Value]:
-        kept = list(keys)
-        rows = [number[key] for key in kept]
-        return {"keys": kept, "scale": scales[rows], "codes": packed[rows].reshape(-1)}
+    def blocks(keys: Sequence[str]) -> Mapping[str, Value]:
+        rows = [number[key] for key in keys]
+        return {"keys": keys, "scale": scales[rows], "codes": packed[rows].reshape(-1)}
 
     shards = cut_shards(dict.fromkeys(tokens, codes.shape[1] * TOKEN_BITS // 8 + 8), TOKEN_BYTES, MOST_TOKEN_SHARDS)
     firsts = [shard.first for shard in shards]

@@ -26,7 +26,7 @@ from mkdocs_semsearch.searching.chunk_map import (
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
-from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
+from mkdocs_semsearch.static.earlier import ROW_NUMBERS, ChunkTable, Shards, hash_of
 from mkdocs_semsearch.static.format import (
     COLUMNS,
     CORE,
@@ -278,5 +278,4 @@ def _text_shard(chunks: ChunkTable, first: int, end: int, pages: Mapping[str, Re
 
 
 def _chunk_record(chunk: Record) -> dict[str, Any]:
-    left_out = ("page", "section", "duplicate_group")
-    return {name: value for name, value in chunk.items() if name not in left_out and value is not None and value != []}
+    return {name: value for name, value in chunk.items() if name not in ROW_NUMBERS and value not in (None, [])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,17 +93,16 @@ def _packed_rows(lists: Mapping[str, PostingList], mark: str = "") -> dict[str, 
 
 
 def _term_blocks(
-    keys: Iterable[str],
+    keys: Sequence[str],
     words_of: Mapping[str, Sequence[str]],
     postings: Postings,
     is_telling: Callable[[str], bool],
     packed_rows: Mapping[str, NDArray[np.uint8]],
 ) -> Mapping[str, Value]:
     """Returns the blocks of a shard: its keys, and every word that shares a posting list with one of them."""
-    own = list(keys)
-    stems = dict.fromkeys(postings.stems[key] for key in own if not key.startswith(IDENTIFIER_MARK))
+    stems = dict.fromkeys(postings.stems[key] for key in keys if not key.startswith(IDENTIFIER_MARK))
     words = {word for stem in stems for word in words_of[stem]}
-    identifiers = [key for key in own if key.startswith(IDENTIFIER_MARK)]
+    identifiers = [key for key in keys if key.startswith(IDENTIFIER_MARK)]
     everything = in_key_order((*words, *identifiers))
     number = {stem: i for i, stem in enumerate(stems)}
     lists = [postings.lists.get(stem) for stem in stems]
