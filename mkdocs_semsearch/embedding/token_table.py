@@ -13,7 +13,7 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,13 +52,8 @@ class Vocabulary:
         """Returns the numbers of a text's tokens, in order."""
         return [number for word in question_words(text) for number in self.of_word(word)]
 
-    def longest(self, text: str) -> str | None:
-        """Returns the longest token at the beginning of a text."""
-        least = len(CONTINUATION) if text.startswith(CONTINUATION) else 0
-        return next((text[:end] for end in range(len(text), least, -1) if text[:end] in self._number), None)
-
     def _of_word(self, word: str) -> tuple[int, ...]:
-        return tuple(self._number[piece] for piece in pieces_of(word, self.longest))
+        return tuple(self._number[piece] for piece in pieces_of(word, lambda _: self._number))
 
 
 class TokenTable:
@@ -210,21 +205,21 @@ def question_words(text: str) -> list[str]:
     return words[:MAX_WORDS]
 
 
-def pieces_of(word: str, longest: Callable[[str], str | None]) -> Iterator[str]:
-    """Yields the tokens of a word.
+def pieces_of(word: str, tokens: Callable[[str], Container[str]]) -> Iterator[str]:
+    """Yields the tokens of a word, always the longest one at the beginning of what is left of it.
 
     Args:
         word: one of `question_words`.
-        longest: returns the longest token at the beginning of a text, or None; the text of a later piece begins with
-            `CONTINUATION`.
+        tokens: returns the tokens that a text may begin with; the text of a later piece begins with `CONTINUATION`.
     """
-    rest, mark = word, ""
-    while rest:
-        token = longest(mark + rest)
+    start, mark = 0, ""
+    while start < len(word):
+        text = mark + word[start:]
+        known = tokens(text)
+        token = next((text[:end] for end in range(len(text), len(mark), -1) if text[:end] in known), None)
         if token is not None:
             yield token
-        # Skip a character that occurs in no token.
-        rest = rest[max(1, len(token) - len(mark)) if token else 1 :]
+        start += len(token) - len(mark) if token else 1  # a character that occurs in no token is skipped
         mark = CONTINUATION
 
 

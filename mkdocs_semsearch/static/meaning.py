@@ -82,12 +82,7 @@ class StaticEncoder:
         core = self._table(TOKENS_CORE)
         if word in core:
             return [core[word]]
-        return [self._shard(piece)[piece] for piece in pieces_of(word, self._longest)]
-
-    def _longest(self, text: str) -> str | None:
-        table = self._shard(text)
-        least = len(CONTINUATION) if text.startswith(CONTINUATION) else 0
-        return next((text[:end] for end in range(len(text), least, -1) if text[:end] in table), None)
+        return [self._shard(piece)[piece] for piece in pieces_of(word, self._shard)]
 
     def _shard(self, text: str) -> dict[str, tuple[NDArray[np.int16], int]]:
         return self._table(self._name(text))
