@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import ApiObject, Block, PageItem
 from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
-from mkdocs_semsearch.chunking.inline_text import child_nodes, flat_text, is_dropped
+from mkdocs_semsearch.chunking.inline_text import child_nodes, class_names, flat_text, is_dropped
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -89,7 +89,7 @@ def _id_of_section(heading: LexborNode) -> str | None:
 
 
 def _is_section(node: LexborNode) -> bool:
-    return node.tag == "section" or (node.tag == "div" and "section" in (node.attributes.get("class") or "").split())
+    return node.tag == "section" or (node.tag == "div" and "section" in class_names(node.attributes))
 
 
 def _element_before(heading: LexborNode) -> LexborNode | None:
@@ -126,7 +126,7 @@ _MAX_LEVELS_UP = 12
 def api_object(heading: LexborNode) -> ApiObject | None:
     """Returns the object that a heading documents, or None for an ordinary heading."""
     anchor = heading.attributes.get("id")
-    if not anchor or "doc-heading" not in (heading.attributes.get("class") or "").split():
+    if not anchor or "doc-heading" not in class_names(heading.attributes):
         return None
     enclosing = _object_types_around(heading)
     if not enclosing:
@@ -144,7 +144,7 @@ def _object_types_around(heading: LexborNode) -> list[str]:
     for _ in range(_MAX_LEVELS_UP):
         if node is None or node.tag == "body":
             break
-        classes = (node.attributes.get("class") or "").split()
+        classes = class_names(node.attributes)
         if "doc-object" in classes:
             types.extend(_NODE_TYPES[name] for name in classes if name in _NODE_TYPES)
         node = node.parent
@@ -190,7 +190,7 @@ _NOT_CODE = (
 def _is_line_number(attributes: dict[str, str | None]) -> bool:
     """Returns whether an element inside code is a line number, as Hugo writes it."""
     unselectable = "user-select:none" in (attributes.get("style") or "")
-    return unselectable or "ln" in (attributes.get("class") or "").split()
+    return unselectable or "ln" in class_names(attributes)
 
 
 def _code_text(node: LexborNode) -> str:
@@ -218,7 +218,7 @@ def _language(node: LexborNode) -> str | None:
         if current is None or current.tag == "body":
             return None
         attributes = current.attributes
-        if "mermaid" in (attributes.get("class") or "").split():
+        if "mermaid" in class_names(attributes):
             return "mermaid"
         language = language_of_classes(attributes.get("class")) or language_of_classes(attributes.get("data-lang"))
         if language:
@@ -233,7 +233,7 @@ _ROW_GROUPS = ("thead", "tbody", "tfoot")
 
 def is_code_table(table: LexborNode, attributes: dict[str, str | None]) -> bool:
     """Returns whether a table only puts line numbers beside code; Hugo writes such tables without classes."""
-    if not _CODE_TABLES.isdisjoint((attributes.get("class") or "").split()):
+    if not _CODE_TABLES.isdisjoint(class_names(attributes)):
         return True
     cells = table.css("td, th") if table.css_first("td > pre") is not None else []
     numbers, code = cells if len(cells) == 2 else (None, None)
@@ -353,7 +353,7 @@ def footnote_reference(node: LexborNode, attributes: dict[str, str | None]) -> s
 
     The link itself is marked as a reference, or in mdBook the `sup` around it.
     """
-    classes = (attributes.get("class") or "").split()
+    classes = class_names(attributes)
     if node.tag == "sup" and "footnote-reference" in classes:
         link = node.css_first("a[href]")
         return None if link is None else link.attributes.get("href")

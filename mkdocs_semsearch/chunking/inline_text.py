@@ -18,6 +18,7 @@ LINE_BREAK = "\0"
 """Represents `<br>` until white space is normalised; texts from an HTML parser never contain NUL."""
 
 CODE_TAGS = frozenset({"code", "samp", "tt"})
+HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 _DROPPED_TAGS = frozenset(
     {
@@ -85,16 +86,14 @@ def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
         return False
     # Docusaurus hides all tabs except the selected one; a reader sees the others after one click.
     is_tab = attributes.get("role") == "tabpanel"
-    if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and not _is_heading(tag)):
+    if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and tag not in HEADING_TAGS):
         return True
-    if attributes.get("role") == "doc-backlink":
-        return True
-    classes = attributes.get("class")
-    return bool(classes) and not _DROPPED_CLASSES.isdisjoint(classes.split())  # type: ignore[union-attr]
+    return attributes.get("role") == "doc-backlink" or not _DROPPED_CLASSES.isdisjoint(class_names(attributes))
 
 
-def _is_heading(tag: str) -> bool:
-    return len(tag) == 2 and tag[0] == "h" and tag[1] in "123456"
+def class_names(attributes: dict[str, str | None]) -> list[str]:
+    """Returns the classes of an element."""
+    return (attributes.get("class") or "").split()
 
 
 _ICON_CLASSES = frozenset({"emojione", "gemoji", "twemoji"})
@@ -126,7 +125,7 @@ def _tells(picture: LexborNode, attributes: dict[str, str | None], description: 
     """
     if _SAYS_NOTHING.fullmatch(description) or (attributes.get("src") or "").endswith(_DARK_VARIANT):
         return False
-    if any(map(str.isalnum, description)) and not _ICON_CLASSES.isdisjoint((attributes.get("class") or "").split()):
+    if any(map(str.isalnum, description)) and not _ICON_CLASSES.isdisjoint(class_names(attributes)):
         return False
     return not _EMBLEM.fullmatch(description) or _follows_text(picture) or _is_whole_heading(picture)
 
@@ -142,7 +141,7 @@ def _is_whole_heading(picture: LexborNode) -> bool:
     around = picture.parent
     while around is not None and around.tag in ("a", "picture", "span"):
         around = around.parent
-    return around is not None and _is_heading(around.tag or "") and not around.text(strip=True)
+    return around is not None and around.tag in HEADING_TAGS and not around.text(strip=True)
 
 
 def normalise(text: str) -> str:
@@ -223,7 +222,7 @@ BLOCK_TAGS = frozenset(
 )
 """Elements that begin and end a line, except headings and `pre`."""
 
-_SPACED_TAGS = BLOCK_TAGS | {"h1", "h2", "h3", "h4", "h5", "h6", "label", "pre"}
+_SPACED_TAGS = BLOCK_TAGS | HEADING_TAGS | {"label", "pre"}
 
 
 def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_semsearch.chunking.inline_text import flat_text, normalise
+from mkdocs_semsearch.chunking.inline_text import class_names, flat_text, normalise
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -208,7 +208,7 @@ def _generator(tree: LexborHTMLParser) -> str:
 
 def _page_classes(tree: LexborHTMLParser) -> Iterable[str]:
     for node in (tree.css_first("html"), tree.body):
-        yield from ((node.attributes.get("class") or "").split() if node is not None else ())
+        yield from (class_names(node.attributes) if node is not None else ())
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode:

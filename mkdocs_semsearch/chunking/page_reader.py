@@ -31,7 +31,9 @@ from mkdocs_semsearch.chunking.elements import (
 from mkdocs_semsearch.chunking.inline_text import (
     BLOCK_TAGS,
     CODE_TAGS,
+    HEADING_TAGS,
     child_nodes,
+    class_names,
     flat_text,
     is_dropped,
     join_inline,
@@ -42,7 +44,6 @@ from mkdocs_semsearch.chunking.inline_text import (
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_HEADING = re.compile(r"h[1-6]")
 _PARAMETER_HEADING = "doc-heading-parameter"
 """Class of a heading around the name of a parameter, which mkdocstrings writes on request. Its section ends with the
 item of the list, so that what follows the list, such as the return value, stays in the section of the function."""
@@ -137,7 +138,7 @@ class _PageReader:
         replacement = replacement_text(node, tag, attributes)
         if replacement is not None:
             self._inline.append(replacement)
-        elif _HEADING.fullmatch(tag):
+        elif tag in HEADING_TAGS:
             self._add_heading(node, attributes)
         elif tag == "pre" or (tag == "table" and is_code_table(node, attributes)):
             self._flush()
@@ -149,7 +150,7 @@ class _PageReader:
             self._flush()
             yield from self._enter_block(node, tag, attributes)
         else:
-            classes = (attributes.get("class") or "").split()
+            classes = class_names(attributes)
             if "filename" in classes:
                 self._flush()
             self._leads |= "filename" in classes or (tag == "label" and "task-list-control" not in classes)
@@ -161,7 +162,7 @@ class _PageReader:
 
     def _enter_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Iterator[LexborNode | str]:
         children = child_nodes(node)
-        classes = (attributes.get("class") or "").split()
+        classes = class_names(attributes)
         self._leads = tag == "summary" or "admonition-title" in classes
         self._titles = self._leads or not _TITLE_CLASSES.isdisjoint(classes)
         if self._footnotes.take(node, classes):
@@ -209,7 +210,7 @@ class _PageReader:
             level = int((node.tag or "h6")[1])
             signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
             shown = f"{signature[1]}(…)" if signature else text
-            has_end = bool(self._items_are_sections) and _PARAMETER_HEADING in (attributes.get("class") or "").split()
+            has_end = bool(self._items_are_sections) and _PARAMETER_HEADING in class_names(attributes)
             if has_end:
                 self._items_are_sections[-1] = True
             self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node), has_end))
@@ -262,7 +263,7 @@ def _start_number(attributes: dict[str, str | None]) -> int:
 
 def _is_docstring_part(node: LexborNode) -> bool:
     parent = node.parent
-    return parent is not None and "doc-contents" in (parent.attributes.get("class") or "").split()
+    return parent is not None and "doc-contents" in class_names(parent.attributes)
 
 
 def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:
@@ -279,7 +280,7 @@ def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:
 
 
 def _has_class(node: LexborNode, name: str) -> bool:
-    return (node.tag or "-")[0] != "-" and name in (node.attributes.get("class") or "").split()
+    return (node.tag or "-")[0] != "-" and name in class_names(node.attributes)
 
 
 def _lists_pages_of_tag(node: LexborNode, attributes: dict[str, str | None]) -> bool:
