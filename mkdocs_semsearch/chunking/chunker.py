@@ -119,7 +119,7 @@ class Chunker:
             if self._memory:
                 self._memory.remember(document, text)
         recognised = text.recognised
-        if recognised is None or recognised[:3] != (document.path, document.url, document.language):
+        if recognised[:3] != (document.path, document.url, document.language):
             recognised = _recognised(document, text.chunks)
         kind = self._kind(document) or kind_in_site(
             recognised.kind, listed=document.listed, sections=document.breadcrumbs
@@ -177,7 +177,7 @@ class Chunker:
         for section_index, section in enumerate(sections):
             groups = self._groups(section)
             contents = [join_blocks(group) or section.hierarchy[-1] for group in groups]
-            spans = source_map.spans(section.heading, contents) if source_map else [None] * len(groups)
+            spans = source_map.spans(section.heading, contents) if source_map else [NO_SPAN] * len(groups)
             for group, content, span in zip(groups, contents, spans, strict=True):
                 yield Chunk(
                     chunk_index=chunk_index,
@@ -187,7 +187,7 @@ class Chunker:
                     content=content,
                     kind="api" if section.api else _kind(group),
                     language=next(iter(_languages(group)), None),
-                    **asdict(span or NO_SPAN),
+                    **asdict(span),
                     **_structure_fields(section, group),
                 )
                 chunk_index += 1

@@ -105,8 +105,8 @@ class ChunkedText:
 
     chunks: Sequence[Chunk]
     languages: tuple[str, ...]
-    links: tuple[Link, ...] = ()
-    recognised: Recognised | None = None
+    links: tuple[Link, ...]
+    recognised: Recognised
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import ApiObject, Block, PageItem
 from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
-from mkdocs_semsearch.chunking.inline_text import child_nodes, class_names, flat_text, is_dropped
+from mkdocs_semsearch.chunking.inline_text import child_nodes, class_names, flat_text, is_dropped, node_before
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -28,7 +28,7 @@ def anchor_of(heading: LexborNode) -> str | None:
         or _target_of_permalink(heading)
         or _id_of_section(heading)
         or _id_of_empty(heading.css_first("span[id], a[id], a[name]"))
-        or _id_of_empty(_element_before(heading))
+        or _id_of_empty(node_before(heading))
     )
 
 
@@ -90,13 +90,6 @@ def _id_of_section(heading: LexborNode) -> str | None:
 
 def _is_section(node: LexborNode) -> bool:
     return node.tag == "section" or (node.tag == "div" and "section" in class_names(node.attributes))
-
-
-def _element_before(heading: LexborNode) -> LexborNode | None:
-    node = heading.prev
-    while node is not None and node.tag == "-text" and not (node.text_content or "").strip():
-        node = node.prev
-    return node
 
 
 def _id_of_empty(node: LexborNode | None) -> str | None:

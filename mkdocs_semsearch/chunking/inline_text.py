@@ -131,10 +131,16 @@ def _tells(picture: LexborNode, attributes: dict[str, str | None], description: 
 
 
 def _follows_text(picture: LexborNode) -> bool:
-    before = picture.prev
+    before = node_before(picture)
+    return before is not None and before.tag not in ("br", "img", "source")
+
+
+def node_before(node: LexborNode) -> LexborNode | None:
+    """Returns the node before another one of the same parent, white space passed over; None if it is the first."""
+    before = node.prev
     while before is not None and before.tag == "-text" and not (before.text_content or "").strip():
         before = before.prev
-    return before is not None and before.tag not in ("br", "img", "source")
+    return before
 
 
 def _is_whole_heading(picture: LexborNode) -> bool:

@@ -104,25 +104,19 @@ def sentences(text: str) -> list[str]:
 
 
 def split_block(block: Block, budget: int, cost: Cost) -> list[Block]:
-    """Returns pieces of a block that cost at most `budget` tokens each.
+    """Returns pieces of a block that costs more than `budget` tokens; each piece costs at most that.
 
     Prose and list items are cut at sentence ends, code between lines and preferably at blank ones, a table between rows
     with its header on each piece. Only a unit that is itself too long is cut between words, and only a word that is
     itself too long is cut inside.
     """
-    if cost(block.text) <= budget:
-        return [block]
     if block.kind == "table":
         return [Block("table", text, header=block.header) for text in _split_table(block, budget, cost)]
     if block.kind == "code":
         return _split_code(block, budget, cost)
-    return [Block(block.kind, text) for text in split_text(block.text, budget, cost)]
-
-
-def split_text(text: str, budget: int, cost: Cost) -> list[str]:
-    """Returns pieces of prose within the budget: whole sentences where possible, else words, else letters."""
-    units = (piece for sentence in sentences(text) for piece in _fitting(sentence, budget, cost))
-    return [piece for piece in (piece.strip("\n ") for piece in _pack(units, budget, cost)) if piece]
+    units = (unit for sentence in sentences(block.text) for unit in _fitting(sentence, budget, cost))
+    texts = (piece.strip("\n ") for piece in _pack(units, budget, cost))
+    return [Block(block.kind, text) for text in texts if text]
 
 
 def _fitting(text: str, budget: int, cost: Cost) -> Iterator[str]:
@@ -145,7 +139,7 @@ def _fitting_word(word: str, budget: int, cost: Cost) -> Iterator[str]:
         yield word
 
 
-def _pack(units: Iterator[str], budget: int, cost: Cost) -> Iterator[str]:
+def _pack(units: Iterable[str], budget: int, cost: Cost) -> Iterator[str]:
     """Joins neighbouring units as long as they fit."""
     parts: list[str] = []
     used = 0
@@ -180,7 +174,7 @@ def _split_table(block: Block, budget: int, cost: Cost) -> list[str]:
 
 
 def _under_header(header: list[str], rows: list[str], room: int, cost: Cost) -> list[str]:
-    return ["\n".join([*header, *piece.rstrip("\n").split("\n")]) for piece in _pack(iter(rows), room, cost)]
+    return ["\n".join([*header, *piece.rstrip("\n").split("\n")]) for piece in _pack(rows, room, cost)]
 
 
 def _split_code(block: Block, budget: int, cost: Cost) -> list[Block]:
