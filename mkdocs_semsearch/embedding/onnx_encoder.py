@@ -68,12 +68,7 @@ def load_query_encoder(
         identity = replace(identity, query_prompt=prompts[0], document_prompt=prompts[1])
     tokenizer.enable_truncation(max_length=identity.max_tokens)
     embedder = OnnxEmbedder(
-        session,
-        tokenizer,
-        identity,
-        encoder_folder=folder,
-        quantized=bool(settings["quantized"]),
-        lower_case=bool(settings["lower_case"]),
+        session, tokenizer, identity, encoder_folder=folder, lower_case=bool(settings["lower_case"])
     )
     # A runtime that is too old for 8-bit weights fails at the first computation, so run one now.
     embedder.embed(["probe"], "query")
@@ -110,7 +105,6 @@ class OnnxEmbedder:
         identity: identity of the model, with the prompts and the precision.
         encoder_folder: the folder from which it was loaded.
         tokenizer_file: the `tokenizer.json`.
-        quantized: whether the weights have 8 bits.
     """
 
     def __init__(
@@ -120,7 +114,6 @@ class OnnxEmbedder:
         identity: EmbedderIdentity,
         *,
         encoder_folder: Path,
-        quantized: bool,
         lower_case: bool,
     ) -> None:
         self._session = session
@@ -129,7 +122,6 @@ class OnnxEmbedder:
         self.identity = identity
         self.encoder_folder = encoder_folder
         self.tokenizer_file = encoder_folder / TOKENIZER
-        self.quantized = quantized
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`."""

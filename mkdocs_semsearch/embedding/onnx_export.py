@@ -69,13 +69,11 @@ class EncoderExport:
         exported: whether the folder contains an encoder.
         reason: why nothing was exported, or why float32 was used; a sentence without its full stop.
         quantized: whether the weights have 8 bits.
-        files: names of the files in the folder.
     """
 
     exported: bool
     reason: str | None = None
     quantized: bool = False
-    files: tuple[str, ...] = ()
 
 
 def export_query_encoder(
@@ -165,7 +163,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             continue
         if similarity >= LOWEST_SIMILARITY:
             full.unlink(missing_ok=True)
-            return EncoderExport(True, None if quantized else doubt, quantized, ENCODER_FILES)
+            return EncoderExport(True, None if quantized else doubt, quantized)
         doubt = (
             f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
             f"{LOWEST_SIMILARITY} is required"
@@ -236,7 +234,7 @@ def _keep(source: Path, cached: Path) -> None:
 def _publish(source: Path, folder: Path) -> EncoderExport:
     _copy(source, folder)
     quantized = b'"quantized": true' in (folder / SETTINGS).read_bytes()
-    return EncoderExport(True, None, quantized, ENCODER_FILES)
+    return EncoderExport(True, None, quantized)
 
 
 def _copy(source: Path, target: Path) -> None:
