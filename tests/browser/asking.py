@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 DIALOG = "semsearch-dialog dialog[open]"
+HELD = 60
+"""Seconds after which an answer comes although no test has released it."""
+
 TRIGGERS = {
     "mkdocs": "[data-bs-target='#mkdocs_search_modal']",
     "readthedocs": "#rtd-search-form input[name=q]",
@@ -40,11 +44,22 @@ def put_question(page: Any, query: str) -> None:
     _await_answer(page, query)
 
 
-def ask(page: Any, server: Any, query: str, *, path: str = "") -> None:
-    """Opens a page of a site and asks in its dialog."""
+def open_box(page: Any, server: Any, path: str = "") -> None:
+    """Opens a page of a site and its dialog."""
     page.goto(server.url + path)
     page.keyboard.press("Control+k")
+    page.locator(INPUT).wait_for()
+
+
+def ask(page: Any, server: Any, query: str, *, path: str = "") -> None:
+    """Opens a page of a site and asks in its dialog."""
+    open_box(page, server, path)
     put_question(page, query)
+
+
+def hold(server: Any, released: Event) -> None:
+    """Keeps every answer from now on until `released` is set."""
+    server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
 
 
 def _await_answer(page: Any, query: str) -> None:

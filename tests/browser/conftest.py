@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -147,6 +148,23 @@ def browser() -> Iterator[object]:
 def serving() -> ModuleType:
     """The module `site_server` beside this file."""
     return site_server
+
+
+@pytest.fixture
+def site(
+    request: pytest.FixtureRequest, build_site: Callable[..., Path], serving: ModuleType
+) -> Iterator[site_server.SiteServer]:
+    """A server of a site with the theme that a test names, else `mkdocs`."""
+    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
+        yield server
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    """The event that a held answer waits for."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import INPUT, OPTION, put_question
+from tests.browser.asking import INPUT, OPTION, ask, open_box, put_question
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
@@ -14,24 +14,6 @@ PANEL = "#semsearch-facets"
 GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 FOCUSED = "element => element === document.activeElement"
 TOPICS = [{"value": f"topic-{number:03}", "count": 500 - number} for number in range(410)]
-
-
-@pytest.fixture
-def site(request, build_site, serving):
-    """A site with the theme that a test names, else `mkdocs`."""
-    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
-        yield server
-
-
-def open_box(page, server, path=""):
-    page.goto(server.url + path)
-    page.keyboard.press("Control+k")
-    page.locator(INPUT).wait_for()
-
-
-def ask(page, server, query):
-    open_box(page, server)
-    put_question(page, query)
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, INPUT, OPTION, expect_titles, put_question, read_config, until
+from tests.browser.asking import DRAWN, INPUT, OPTION, expect_titles, hold, open_box, put_question, read_config, until
 from tests.browser.site_server import PAGES
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
@@ -16,19 +15,12 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.browser
 
 MODE = "[data-semsearch=mode]"
-HELD = 60  # seconds after which an answer comes although no test has released it
 
 
 @pytest.fixture
 def configure(configure):
     """In these tests, the theme's own index answers while the sidecar does not."""
     return lambda theme="mkdocs", **entries: configure(theme, **{"fallback": True} | entries)
-
-
-def open_box(page, server):
-    page.goto(server.url)
-    page.keyboard.press("Control+k")
-    page.locator(INPUT).wait_for()
 
 
 @pytest.fixture
@@ -43,14 +35,6 @@ def site_without_files(page, configure, serving):
             server.sidecar.alive = True
 
         yield server, reconnect
-
-
-@pytest.fixture
-def released():
-    """The event that a held answer waits for."""
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -144,7 +128,7 @@ def test_a_lost_connection_is_noticed_when_it_is_back(page, site_without_files, 
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, configure, serving, released, theme):
     with serving.SiteServer(configure(theme)) as server:
-        server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+        hold(server, released)
         open_box(page, server)
         page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()
@@ -159,7 +143,7 @@ def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, configure,
 
 def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, configure, serving, released):
     with serving.SiteServer(configure()) as server:
-        server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+        hold(server, released)
         page.route("**/search_index.json", lambda route: None)  # never answered
         open_box(page, server)
         with page.expect_request("**/search_index.json"):
@@ -172,7 +156,7 @@ def test_an_answer_that_comes_before_the_browsers_own_is_the_only_one(page, conf
 
 def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, configure, serving, released):
     with serving.SiteServer(configure()) as server:
-        server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+        hold(server, released)
         open_box(page, server)
         page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()

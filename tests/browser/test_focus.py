@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import threading
 
 import pytest
 from playwright.sync_api import expect
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
-from tests.browser.asking import INPUT, OPTION, ask, expect_titles, until
+from tests.browser.asking import INPUT, OPTION, ask, expect_titles, hold, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -18,26 +17,12 @@ pytestmark = pytest.mark.browser
 
 PANEL = "#semsearch-facets"
 PREVIEW = "[data-semsearch=preview]"
-HELD = 60  # seconds after which an answer comes although no test has released it
 
 
 @pytest.fixture(params=THEMES)
 def site(request, build_site, serving):
     with serving.SiteServer(build_site(request.param)) as server:
         yield server
-
-
-@pytest.fixture
-def released():
-    """The event that a held answer waits for."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-def hold(server, released):
-    """Keeps every answer from now on until `released` is set."""
-    server.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
 
 
 def test_enter_after_a_filter_change_waits_for_the_new_list(page, site, released):

@@ -7,12 +7,11 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, INPUT, OPTION, ask, put_question
+from tests.browser.asking import DRAWN, INPUT, OPTION, ask, hold, put_question
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-HELD = 60  # seconds after which an answer comes although no test has released it
 # Both in one task: the events of closing come when the dialog is open again.
 REOPEN = "() => { semsearch.close(); semsearch.open(); }"
 EVENTS = """() => {
@@ -21,12 +20,6 @@ EVENTS = """() => {
 }"""
 ACTIVE = "() => [...document.querySelectorAll('[role=option]')].map(option => option.ariaSelected).indexOf('true')"
 IDLE = 400  # milliseconds: longer than any timer of the list and any event of closing
-
-
-@pytest.fixture
-def site(build_site, serving):
-    with serving.SiteServer(build_site("mkdocs")) as server:
-        yield server
 
 
 def test_a_dialog_that_opens_again_at_once_searches_again(page, site):
@@ -60,7 +53,7 @@ def test_a_dialog_that_opens_again_at_once_on_a_phone_stays_open_until_back(phon
 def test_closing_cancels_a_pending_enter(page, site):
     ask(page, site, "install")
     released = threading.Event()
-    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    hold(site, released)
     page.fill(INPUT, "deploy revoke")
     page.keyboard.press("Enter")
     assert eventually(lambda: site.sidecar.questions[-1] == "deploy revoke")

@@ -15,13 +15,6 @@ PREVIEW = "[data-semsearch=preview]"
 CLIPBOARD = "() => navigator.clipboard.readText()"
 
 
-@pytest.fixture
-def site(request, build_site, serving):
-    """A site with the theme that a test names, else `mkdocs`."""
-    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
-        yield server
-
-
 def test_the_preview_shows_the_current_section_whole_and_its_neighbours(page, site):
     ask(page, site, "rotate token")
     preview = page.locator(PREVIEW)

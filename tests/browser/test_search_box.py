@@ -10,10 +10,12 @@ from playwright.sync_api import expect
 
 from tests.browser.asking import (
     DRAWN,
+    HELD,
     INPUT,
     OPTION,
     ask,
     expect_titles,
+    hold,
     put_question,
     read_config,
     type_question,
@@ -24,15 +26,6 @@ from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
-
-HELD = 60  # seconds after which an answer comes although no test has released it
-
-
-@pytest.fixture
-def site(request, build_site, serving):
-    """A site with the theme that a test names, else `mkdocs`."""
-    with serving.SiteServer(build_site(getattr(request, "param", "mkdocs"))) as server:
-        yield server
 
 
 def titles(page):
@@ -165,7 +158,7 @@ def test_an_answer_that_comes_while_a_reader_types_does_not_drop_the_question(pa
 def test_previous_results_stay_while_the_next_are_fetched(page, site):
     ask(page, site, "rotate")
     released = threading.Event()
-    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    hold(site, released)
     page.fill(INPUT, "install")
     page.locator("[data-semsearch=list][aria-busy=true]").wait_for()
     assert titles(page) == ["Authentication"]
@@ -176,7 +169,7 @@ def test_previous_results_stay_while_the_next_are_fetched(page, site):
 
 def test_the_first_wait_shows_without_motion(page, site):
     released = threading.Event()
-    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    hold(site, released)
     page.goto(site.url)
     page.keyboard.press("Control+k")
     start = page.locator(".ss-start")
@@ -319,7 +312,7 @@ def test_keys_and_typing_go_on_after_a_facet_was_ticked(page, site):
 def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(page, site):
     ask(page, site, "install")
     released = threading.Event()
-    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    hold(site, released)
     page.fill(INPUT, "deploy revoke")
     page.keyboard.press("Enter")
     released.set()
@@ -333,7 +326,7 @@ def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(pag
 def test_a_new_tab_asked_for_before_the_answer_opens_and_the_dialog_stays(page, site):
     ask(page, site, "install")
     released = threading.Event()
-    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    hold(site, released)
     page.fill(INPUT, "deploy revoke")
     with page.context.expect_page() as opened:
         page.keyboard.press("Control+Enter")
@@ -1149,7 +1142,7 @@ def test_long_words_and_queries_do_not_widen_the_dialog(phone, site):
 
 def test_the_dialog_does_not_collapse_between_the_start_view_and_the_results(page, site):
     released = threading.Event()
-    site.sidecar.delay = lambda query: 0.0 * released.wait(HELD)
+    hold(site, released)
     page.goto(site.url)
     page.keyboard.press("Control+k")
     page.locator(".ss-chip").first.wait_for()
