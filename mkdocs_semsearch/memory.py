@@ -117,7 +117,16 @@ def threads_that_fit(most: int) -> int:
     limit = _limit()
     if limit is None:
         return most
-    return max(1, min(most, (limit - _reserved()) // FOR_A_THREAD))
+    return max(1, min(most, (limit - memory_in("VmSize")) // FOR_A_THREAD))
+
+
+def memory_in(field: str) -> int:
+    """Returns a size in bytes from the status of this process, such as `VmHWM`; 0 if this system does not tell."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(f"{field}:")), 0)
 
 
 def _limit() -> int | None:
@@ -127,15 +136,6 @@ def _limit() -> int | None:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else soft
-
-
-def _reserved() -> int:
-    """Returns the address space of this process in bytes; 0 if it is unknown."""
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-    except OSError:
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _megabytes(size: int) -> int:

@@ -205,8 +205,7 @@ class Workers:
             with anyio.fail_after(self._seconds):
                 return await anyio.to_thread.run_sync(turn.take, work, abandon_on_cancel=True, limiter=self._limiter)
         except TimeoutError:
-            message = f"The request took longer than {self._seconds:g} s and was cancelled: try again later."
-            raise HttpError(503, "timed_out", message, retry_after=5) from None
+            raise timed_out(self._seconds) from None
         finally:
             turn.give_up()
 
@@ -214,6 +213,12 @@ class Workers:
         if not self._places.acquire(blocking=False):
             message = "The server is answering as many requests as it can: try again in 1 s."
             raise HttpError(503, "busy", message, retry_after=1)
+
+
+def timed_out(seconds: float) -> HttpError:
+    """Returns the error for a request that took longer than this."""
+    message = f"The request took longer than {seconds:g} s and was cancelled: try again later."
+    return HttpError(503, "timed_out", message, retry_after=5)
 
 
 class _Turn:

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_semsearch.errors import ConfigurationError, is_panic
-from mkdocs_semsearch.serving.admission import Admission, Workers
+from mkdocs_semsearch.serving.admission import Admission, Workers, timed_out
 from mkdocs_semsearch.serving.api import SearchApi, check_body_size
 from mkdocs_semsearch.serving.metrics import REQUEST_ID, accepted_request_id
 from mkdocs_semsearch.serving.responses import SECURITY_HEADERS, ApiResponse, HttpError, error_response
@@ -28,7 +28,7 @@ from mkdocs_semsearch.serving.wire import Route as ApiRoute
 
 log = logging.getLogger(__name__)
 
-BODY_REFUSED = (408, 413)
+_BODY_REFUSED = (408, 413)
 BODY_SECONDS = 10.0
 """Seconds in which a body must arrive; chosen, not measured. A request takes a place in the queue only after that."""
 
@@ -73,10 +73,7 @@ class ApiEndpoint:
         answer = await self._answer(scope, receive)
         if answer is None:
             return
-        response = starlette_response(answer, vary=self._vary(scope))
-        if answer.status in BODY_REFUSED:  # otherwise the server would continue to read the body
-            response.headers["connection"] = "close"
-        await response(scope, receive, send)
+        await starlette_response(answer, vary=self._vary(scope))(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ApiResponse | None:
         started = time.perf_counter()
@@ -221,6 +218,8 @@ def starlette_response(answer: ApiResponse, *, vary: str | None = None) -> Respo
     ]
     if vary:
         response.headers.add_vary_header(vary)
+    if answer.status in _BODY_REFUSED:  # otherwise the server would continue to read the body
+        response.headers["connection"] = "close"
     return response
 
 
@@ -338,13 +337,9 @@ class AgentEndpoint:
             with anyio.move_on_after(self._seconds) as limit:
                 await self._app(scope, _replay(body, receive), send_once_begun)
             if limit.cancelled_caught and not begun:
-                message = f"The request took longer than {self._seconds:g} s and was cancelled: try again later."
-                raise HttpError(503, "timed_out", message, retry_after=5)
+                raise timed_out(self._seconds)
         except HttpError as error:
-            response = starlette_response(error_response(error))
-            if error.status in BODY_REFUSED:
-                response.headers["connection"] = "close"
-            await response(scope, receive, send)
+            await starlette_response(error_response(error))(scope, receive, send)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -34,6 +34,7 @@ from mkdocs_semsearch.errors import (
     SemsearchError,
     reason,
 )
+from mkdocs_semsearch.memory import memory_in
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.searching.query_encoder import QueryVectors
@@ -266,18 +267,9 @@ def _main(folder: Path, memory: int) -> None:
             _write(answers, rows.astype("<f4").tobytes())
 
 
-def _write(answers: object, content: bytes, *, failed: bool = False) -> None:
-    answers.write(_LENGTH.pack(-len(content) if failed else len(content)) + content)  # type: ignore[attr-defined]
-    answers.flush()  # type: ignore[attr-defined]
-
-
-def memory_in(field: str) -> int:
-    """Returns a size in bytes from the status of this process, such as `VmHWM`; 0 if this system does not tell."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(f"{field}:")), 0)
+def _write(answers: BinaryIO, content: bytes, *, failed: bool = False) -> None:
+    answers.write(_LENGTH.pack(-len(content) if failed else len(content)) + content)
+    answers.flush()
 
 
 def limit_this_process(memory: int, *, largest_file: int, seconds: int | None = None) -> None:

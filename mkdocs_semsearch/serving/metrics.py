@@ -18,8 +18,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any
+
+from mkdocs_semsearch.memory import memory_in
 
 _STARTED = time.time()
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -160,11 +161,8 @@ def process_gauges() -> Gauges:
         "process_cpu_seconds_total": {(): round(times.user + times.system, 2)},
         "process_start_time_seconds": {(): round(_STARTED, 3)},
     }
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        gauges["process_resident_memory_bytes"] = {(): pages * os.sysconf("SC_PAGE_SIZE")}
-    except (OSError, ValueError, IndexError, AttributeError):
-        pass  # not Linux
+    if resident := memory_in("VmRSS"):  # only on Linux
+        gauges["process_resident_memory_bytes"] = {(): resident}
     return gauges
 
 

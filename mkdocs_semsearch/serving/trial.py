@@ -19,8 +19,9 @@ from pathlib import Path
 
 from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, VECTORS, Manifest, manifest_to_json
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
+from mkdocs_semsearch.memory import memory_in
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
-from mkdocs_semsearch.serving.encoder_pool import limit_this_process, memory_in
+from mkdocs_semsearch.serving.encoder_pool import limit_this_process
 
 MEMORY = 512 << 20
 MEMORY_FACTOR = 8
