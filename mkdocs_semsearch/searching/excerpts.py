@@ -384,7 +384,7 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
             break
         if not _is_bare(records, other):
             return records.content(other), ""
-    description = records.page(int(records.page_of[row])).frontmatter.get("description")
+    description = records.page(row).frontmatter.get("description")
     return (description if isinstance(description, str) and description.strip() else records.content(row)), ""
 
 

@@ -57,13 +57,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 REUSED = "reused"
-"""Name in `timed_stages` for a query whose vector came from the cache; its seconds are 0."""
-
-
-def _note(name: str) -> None:
-    seconds = _SECONDS.get()
-    if seconds is not None:
-        seconds[name] = 0.0
+"""Name of the stage that says that the vector of a query came from the cache; its seconds mean nothing."""
 
 
 _RETRY_SECONDS = 60
@@ -151,8 +145,8 @@ class LazyEncoder:
         """Returns the vector of one query, from the cache if it is there; see `encode`."""
         vector = self._cache.get(text)
         if vector is not None:
-            _note(REUSED)
-            return vector
+            with stage(REUSED):
+                return vector
         vector = self.encode(text)
         self._cache.put(text, vector)
         return vector

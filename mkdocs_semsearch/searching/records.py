@@ -81,9 +81,9 @@ class Records:
     pages: Mapping[int, PageInfo]
     chunks: Mapping[int, Mapping[str, Any]]
 
-    def page(self, row: int) -> PageInfo:
-        """Returns the page in this row."""
-        return self.pages[row]
+    def page(self, chunk: int) -> PageInfo:
+        """Returns the page of a chunk."""
+        return self.pages[int(self.page_of[chunk])]
 
     def joined(self, others: Records) -> Records:
         """Returns these records together with others of the same index."""
@@ -96,7 +96,7 @@ class Records:
     def section(self, row: int, excerpt: str = "", highlights: tuple[tuple[int, int], ...] = ()) -> SectionInfo:
         """Returns the section to which a chunk belongs."""
         values = self.chunks[row]
-        url = self.page(int(self.page_of[row])).url
+        url = self.page(row).url
         if values["anchor"]:
             url = f"{url}#{values['anchor']}"
         section = object.__new__(SectionInfo)

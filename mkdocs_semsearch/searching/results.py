@@ -271,7 +271,7 @@ class ResultWriter:
 
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""
-        page = self.records.page(self._page_row(item.best))
+        page = self.records.page(self.shown[item.best])
         explain = self._explain(item.best) if self.explain else None
         score = presented_score(item.score)
         if item.sections is None:
@@ -285,9 +285,6 @@ class ResultWriter:
         more = item.more_sections
         return PageResult(score, parts[0].scores, page, parts, more_sections=more, weak=item.weak, explain=explain)
 
-    def _page_row(self, position: int) -> int:
-        return int(self.records.page_of[self.candidates.rows[position]])
-
     def _section(self, position: int) -> SectionInfo:
         return _section(self.shown[position], self.records, self.matcher, self.nearest)
 
@@ -300,22 +297,23 @@ class ResultWriter:
 
     def _explain(self, position: int) -> Mapping[str, Any]:
         rule = RULES[self.candidates.ranks[position]]
-        page = self.records.page(self._page_row(position))
+        chunk = self.shown[position]
+        page = self.records.page(chunk)
         questions, keywords = self.readers.names_of(page.path, page.frontmatter)
         if rule == "title" and literal_name(self.question) in map(literal_name, questions):
             rule = "pin"
         if rule == "heading" and literal_name(self.question) in map(literal_name, keywords):
             rule = "keyword"
-        boost = float(self.boost[self._page_row(position)])
-        added = self._keywords(position, page)
+        boost = float(self.boost[self.records.page_of[chunk]])
+        added = self._keywords(chunk, page)
         found = {"keywords": added} if added else {}
         return {"rule": rule or None, "boost": boost, **found, **self.candidates.parts(position)}
 
-    def _keywords(self, position: int, page: PageInfo) -> list[str]:
+    def _keywords(self, chunk: int, page: PageInfo) -> list[str]:
         """Returns the added keywords that match the query, though the text of the chunk does not contain them."""
-        chunk = self.records.chunks[self.shown[position]]
-        own = self.readers.of_page(page.path, page.frontmatter) if chunk["chunk_index"] == 0 else ()
-        added = (*own, *self.readers.of_text(chunk["heading_hierarchy"], chunk["content"]))
+        values = self.records.chunks[chunk]
+        own = self.readers.of_page(page.path, page.frontmatter) if values["chunk_index"] == 0 else ()
+        added = (*own, *self.readers.of_text(values["heading_hierarchy"], values["content"]))
         return [text for text in added if any(map(self.matcher.stems_in, text.split()))]
 
 
@@ -324,13 +322,11 @@ class RelatedPage:
     """A page that is related to another page.
 
     Attributes:
-        row: row of the page.
         score: see `related_pages`.
         chunk: row of its nearest chunk.
         similarity: cosine similarity of that chunk.
     """
 
-    row: int
     score: float
     chunk: int
     similarity: float
@@ -359,7 +355,7 @@ def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, lim
         for other, similarity in best.items():
             totals[other] += similarity / int(chunk_map.chunk_count[page])
     ranked = sorted(totals, key=lambda other: (-totals[other], other))[:limit]
-    return tuple(RelatedPage(other, totals[other], nearest[other][1], nearest[other][0]) for other in ranked)
+    return tuple(RelatedPage(totals[other], nearest[other][1], nearest[other][0]) for other in ranked)
 
 
 _NO_WORDS = Matcher(frozenset(), None, WordStems(lambda word: ()))
@@ -368,7 +364,7 @@ _NO_SCORES = Scores(None, None)
 
 def written_page(listed: ListedPage, records: Records, query: SearchQuery) -> Result:
     """Returns the result for a listed page, without scores; excerpts begin at the start of each section."""
-    page = records.page(int(records.page_of[listed.rows[0]]))
+    page = records.page(listed.rows[0])
     parts = tuple(SectionResult(0.0, _NO_SCORES, page, _section(row, records, _NO_WORDS)) for row in listed.rows)
     if query.granularity == "section":
         return parts[0]

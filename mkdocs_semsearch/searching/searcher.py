@@ -239,7 +239,7 @@ class Searcher:
         row = self._page_row(path)
         chunks = self._backend.chunk_map.chunks_of(row)
         records = self._backend.fetch(chunks, (row,))
-        return PageDetail(records.page(row), tuple(records.section(chunk) for chunk in chunks))
+        return PageDetail(records.pages[row], tuple(records.section(chunk) for chunk in chunks))
 
     def related(self, path: str, limit: int = 5) -> tuple[SectionResult, ...]:
         """Returns the pages nearest to a page in the k-NN graph, each with its nearest section.
@@ -259,7 +259,7 @@ class Searcher:
             SectionResult(
                 presented_score(page.score),
                 Scores(semantic=presented_score(page.similarity), lexical=None),
-                records.page(page.row),
+                records.page(page.chunk),
                 records.section(page.chunk),
             )
             for page in related

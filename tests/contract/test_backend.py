@@ -393,8 +393,8 @@ def test_records_are_what_the_pages_say(backend):
         assert section.url == (f"{page.url}#{chunk.anchor}" if chunk.anchor else page.url)
         assert (section.excerpt, section.highlights) == ("excerpt", ((0, 2),))
         assert (section.definitions, section.scope_path) == (chunk.definitions, chunk.scope_path)
-        assert records.page(number).path == page.path
-    info, page = records.page(5), PAGES[5]
+        assert records.pages[number].path == page.path
+    info, page = records.pages[5], PAGES[5]
     assert (info.path, info.url, info.title) == (page.path, page.url, page.title)
     assert dict(info.frontmatter) == json.loads(json.dumps(page.front_matter))
     assert info.chunk_count == len(page.chunks)
