@@ -151,9 +151,8 @@ def as_number(value: Any) -> int | float | None:
     """Converts a number or a text to a number; None for any other value, for infinity in a text, and for NaN."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value if value == value else None
-    if (
-        not isinstance(value, str) or "_" in value
-    ):  # Python reads 1_000 as a thousand, YAML 1.2, JSON and JavaScript do not
+    # Python reads 1_000 as a thousand; YAML 1.2, JSON and JavaScript do not.
+    if not isinstance(value, str) or "_" in value:
         return None
     try:
         return int(value)
@@ -293,6 +292,9 @@ def unmarked(content: str) -> str:
 
 CHUNK_COLUMNS = ("chunk_id", *(item.name for item in fields(ChunkRecord)))
 
+ROW_NUMBERS = ("page", "section", "duplicate_group")
+"""Columns of chunks with the place of a row in the index, not with its content."""
+
 
 def facet_column(name: str) -> str:
     """Returns the column of `pages.parquet` for a declared facet; its name cannot clash with other columns."""
@@ -356,7 +358,7 @@ def chunks_schema() -> pa.Schema:
     types: dict[Any, Any] = {str: pa.string(), Literal: pa.string(), int: pa.int32(), tuple: pa.list_(pa.string())}
     # Columns with few distinct values are dictionary-encoded with codes of this type.
     repeated = {"kind": pa.int8(), "language": pa.int16(), "node_type": pa.int16()}
-    places = [pa.field(name, pa.int32(), nullable=False) for name in ("page", "section", "duplicate_group")]
+    places = [pa.field(name, pa.int32(), nullable=False) for name in ROW_NUMBERS]
     columns = [pa.field("chunk_id", pa.string(), nullable=False), *places]
     for name, hint in get_type_hints(ChunkRecord).items():
         optional = type(None) in get_args(hint)

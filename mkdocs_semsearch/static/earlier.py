@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.atomic_files import part_of, remove_old_parts
+from mkdocs_semsearch.artifact.fields import ROW_NUMBERS
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.static.chunk_words import ChunkWords
 from mkdocs_semsearch.static.format import (
@@ -135,10 +136,6 @@ class ChunkTable:
         table = np.stack(numbers, axis=1)
         width = table.shape[1] * table.itemsize  # the strides of an empty table are 0
         return [(memoryview(table.tobytes()), range(0, (len(table) + 1) * width, width)), *texts]
-
-
-ROW_NUMBERS = ("page", "section", "duplicate_group")
-"""Columns with the position of a row in the index, not with its content."""
 
 
 def _texts(values: Any, begins: NDArray[Any]) -> list[tuple[memoryview, Sequence[int]]]:

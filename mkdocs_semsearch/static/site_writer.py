@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, facet_column, stored_field
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, ROW_NUMBERS, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
 from mkdocs_semsearch.searching.chunk_map import (
@@ -26,7 +26,7 @@ from mkdocs_semsearch.searching.chunk_map import (
 from mkdocs_semsearch.searching.ranking import RULES
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
-from mkdocs_semsearch.static.earlier import ROW_NUMBERS, ChunkTable, Shards, hash_of
+from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
 from mkdocs_semsearch.static.format import (
     COLUMNS,
     CORE,
