@@ -69,9 +69,9 @@ class Bundle:
             left -= len(sizes)
         raise IndexCorruptError(f"{self.folder} has no {name}: build the site again.")
 
-    def firsts(self, kind: str) -> list[str]:
-        """Returns the first key of every shard of one kind: `terms`, `words` or `positions`."""
-        return list(self.pointer["shards"][kind])
+    def shard(self, kind: str, key: str) -> str:
+        """Returns the name of the shard with a key; `kind` is `terms`, `words`, `positions` or `tokens`."""
+        return shard_name(kind, shard_of(key, self.pointer["shards"][kind]))
 
 
 def is_bundle(folder: Path) -> bool:

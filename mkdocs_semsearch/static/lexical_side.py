@@ -18,13 +18,12 @@ from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.reading import read_words
 from mkdocs_semsearch.lexical.spellings import other_spellings
 from mkdocs_semsearch.lexical.terms import may_be_typo, most_longer_words, nearest_words
-from mkdocs_semsearch.static.bundle import Bundle, shard_of
+from mkdocs_semsearch.static.bundle import Bundle
 from mkdocs_semsearch.static.format import (
     IDENTIFIER_MARK,
     LEAST_BEFORE_SUFFIX,
     Blocks,
     key_order,
-    shard_name,
     terms_of,
     unpack_varints,
 )
@@ -69,7 +68,7 @@ class BundleWords:
         self._bundle = bundle
         self._encoder = StaticEncoder(bundle)
         self._suffixes: list[tuple[str, str]] = list(map(tuple, bundle.pointer["lexical"]["suffixes"]))
-        self._terms: dict[int, _TermShard] = {}
+        self._terms = functools.cache(lambda name: _TermShard(bundle.read(name)))
         self._words = functools.cache(self._read_words)
         self._positions = functools.cache(self._read_positions)
 
@@ -109,7 +108,7 @@ class BundleWords:
 
     def beginning_with(self, prefix: str, limit: int) -> list[str]:
         """Returns the longer words that begin with `prefix`, most frequent first."""
-        words = self._words(shard_of(prefix, self._bundle.firsts("words")))
+        words = self._words(self._bundle.shard("words", prefix))
         longer = [word for word in words if word.startswith(prefix) and word != prefix]
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
 
@@ -117,7 +116,7 @@ class BundleWords:
         """Returns the words that an unknown word may be a typo of, see `TermDictionary`."""
         if not may_be_typo(word):
             return ()
-        words = self._words(shard_of(word, self._bundle.firsts("words")))
+        words = self._words(self._bundle.shard("words", word))
         if spelt := next((other for other in other_spellings(word) if other in words), None):
             return (spelt,)
         if self._encoder.has_token(word):
@@ -134,20 +133,17 @@ class BundleWords:
         return np.array(sorted(held), np.int64)
 
     def _shard(self, key: str) -> _TermShard:
-        number = shard_of(key, self._bundle.firsts("terms"))
-        if number not in self._terms:
-            self._terms[number] = _TermShard(self._bundle.read(shard_name("terms", number)))
-        return self._terms[number]
+        return self._terms(self._bundle.shard("terms", key))
 
-    def _read_words(self, number: int) -> dict[str, int]:
-        blocks = self._bundle.read(shard_name("words", number))
+    def _read_words(self, name: str) -> dict[str, int]:
+        blocks = self._bundle.read(name)
         return dict(zip(blocks.texts("keys"), blocks.array("df").tolist(), strict=True))
 
     def _places(self, word: str) -> dict[int, list[int]]:
-        return self._positions(shard_of(word, self._bundle.firsts("positions"))).get(word, {})
+        return self._positions(self._bundle.shard("positions", word)).get(word, {})
 
-    def _read_positions(self, number: int) -> dict[str, dict[int, list[int]]]:
-        blocks = self._bundle.read(shard_name("positions", number))
+    def _read_positions(self, name: str) -> dict[str, dict[int, list[int]]]:
+        blocks = self._bundle.read(name)
         rows, counts, places = (
             iter(unpack_varints(blocks.array(name)).tolist()) for name in ("rows", "counts", "places")
         )

@@ -26,7 +26,7 @@ from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.lexical.terms import may_be_typo
 from mkdocs_semsearch.searching.vector_store import Neighbors
 from mkdocs_semsearch.static.bundle import Bundle, WrittenShards, cut_shards, shard_of, write_shards
-from mkdocs_semsearch.static.format import CODES, NUMBERS, TOKENS_CORE, VECTORS, Value, pack_blocks, shard_name
+from mkdocs_semsearch.static.format import CODES, NUMBERS, TOKENS_CORE, VECTORS, Value, pack_blocks
 
 
 class StaticEncoder:
@@ -69,7 +69,8 @@ class StaticEncoder:
         """Returns whether a word is one token; False in a text-only bundle."""
         if self._semantic is None:
             return False
-        return word in self._table(TOKENS_CORE) or word in self._shard(word) or word in self._rarer(self._name(word))
+        name = self._bundle.shard("tokens", word)
+        return word in self._table(TOKENS_CORE) or word in self._table(name) or word in self._rarer(name)
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> None:
         """Returns None, because a browser downloads only the tokens of the query, not those of the texts."""
@@ -85,10 +86,7 @@ class StaticEncoder:
         return [self._shard(piece)[piece] for piece in pieces_of(word, self._shard)]
 
     def _shard(self, text: str) -> dict[str, tuple[NDArray[np.int16], int]]:
-        return self._table(self._name(text))
-
-    def _name(self, text: str) -> str:
-        return shard_name("tokens", shard_of(text, self._bundle.firsts("tokens")))
+        return self._table(self._bundle.shard("tokens", text))
 
     def _read_table(self, name: str) -> dict[str, tuple[NDArray[np.int16], int]]:
         blocks = self._bundle.read(name)
