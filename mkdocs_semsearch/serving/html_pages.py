@@ -155,9 +155,8 @@ def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, 
         ends = {end: parameters.get(f"{name}.{end}", [""])[0] for end in ("min", "max")}
         return group | {"ends": ends, "open": any(ends.values())}
     chosen = list(parameters.get(name, []))
-    counts = {as_text(item["value"]): item["count"] for item in (body["facets"] if body else {}).get(field["name"], [])}
-    if body is None:
-        counts = {as_text(item["value"]): item["count"] for item in field["values"]}
+    items = field["values"] if body is None else body["facets"].get(field["name"], [])
+    counts = {as_text(item["value"]): item["count"] for item in items}
     values = list(dict.fromkeys([*chosen, *(value for value, count in counts.items() if count)]))[:VALUES]
     boxes = [{"value": value, "count": counts.get(value, 0), "checked": value in chosen} for value in values]
     return group | {"boxes": boxes, "open": bool(chosen)}

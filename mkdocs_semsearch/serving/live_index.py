@@ -202,12 +202,8 @@ class LiveIndex:
         except IndexNotFoundError as error:
             self._complain("open", "unreachable", str(error))
             return False
-        except (SemsearchError, OSError) as error:
-            self._refuse(stamp, str(error))
-            return False
         except Exception as error:
-            log.debug("Refused build", exc_info=True)
-            self._refuse(stamp, f"{type(error).__name__}: {error}")
+            self._refuse(stamp, _message(error))
             return False
         # The stamp is taken before opening, so that a change during opening is noticed at the next check.
         self._seen, self._retry_at = stamp, math.inf
@@ -262,12 +258,8 @@ class LiveIndex:
         except IndexNotFoundError as error:
             self._complain("update", "unreachable", f"{error} {self._what_stays()}")
             return False
-        except (SemsearchError, OSError) as error:
-            self._complain("update", "refused", f"{error} {self._what_stays()}")
-            return False
         except Exception as error:  # whatever a publisher sends, the thread must go on watching
-            log.debug("Failed update", exc_info=True)
-            self._complain("update", "refused", f"{type(error).__name__}: {error}. {self._what_stays()}")
+            self._complain("update", "refused", f"{_message(error)} {self._what_stays()}")
             return False
         self._complaints.pop("update", None)
         return True
@@ -347,6 +339,14 @@ class LiveIndex:
         if trouble == "refused":
             self._health = replace(self._health, refused=self._health.refused + 1)
         log.log(logging.ERROR if trouble == "refused" else logging.WARNING, "%s", sentence)
+
+
+def _message(error: Exception) -> str:
+    """Returns the message of an error; that of an unexpected one begins with its type, and its traceback is logged."""
+    if isinstance(error, SemsearchError | OSError):
+        return str(error)
+    log.debug("An unexpected error", exc_info=error)
+    return f"{type(error).__name__}: {error}."
 
 
 def _warm_up(searcher: Searcher, *, must_load: bool) -> bool:

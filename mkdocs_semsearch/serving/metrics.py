@@ -193,8 +193,7 @@ class JsonFormatter(logging.Formatter):
         }
         if (request_id := REQUEST_ID.get()) is not None:
             line["request_id"] = request_id
-        details: Mapping[str, Any] = getattr(record, "details", {})
-        line |= details
+        line |= getattr(record, "details", {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=True, default=str)

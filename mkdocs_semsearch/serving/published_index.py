@@ -212,7 +212,8 @@ class PublishedIndex:
             return False
         place, manifest, tag = found
         here = manifest_or_none(self.folder)
-        if here is None or here.build_id != manifest.build_id:
+        is_new = here is None or here.build_id != manifest.build_id
+        if is_new:
             self._refuse_if_known(manifest)
             _refuse_if_too_large(manifest, place, self.folder)
             try:
@@ -227,7 +228,7 @@ class PublishedIndex:
                 ) from cause
             shutil.rmtree(self.folder / DOWNLOADS, ignore_errors=True)
         self._places, self._tag = [place], tag
-        return here is None or here.build_id != manifest.build_id
+        return is_new
 
     def _published(self) -> tuple[str, Manifest, str | None] | None:
         """Returns URL, manifest and entity tag of the published index; None if it has not changed."""

@@ -166,9 +166,9 @@ def _check_vectors(file: Path) -> None:
     vectors = np.load(file, mmap_mode="r", allow_pickle=False)
     for start in range(0, len(vectors), ROWS):
         lengths = np.linalg.norm(np.asarray(vectors[start : start + ROWS], np.float32), axis=1)
-        if not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():  # also true for NaN
-            wrong = start + int(np.argmin(np.abs(lengths - 1) < LENGTH_TOLERANCE))
-            raise IndexCorruptError(f"the vector of row {wrong} does not have length 1.")
+        fits = np.abs(lengths - 1) < LENGTH_TOLERANCE  # false for NaN
+        if not fits.all():
+            raise IndexCorruptError(f"the vector of row {start + int(np.argmin(fits))} does not have length 1.")
 
 
 def _check_front_matter(file: Path) -> None:
