@@ -112,18 +112,18 @@ class BundleWords:
         longer = [word for word in words if word.startswith(prefix) and word != prefix]
         return sorted(longer, key=lambda word: (-words[word], key_order(word)))[:limit]
 
-    def corrections(self, word: str, *, finished: bool) -> tuple[str, ...]:
+    def corrections(self, term: str, *, finished: bool) -> tuple[str, ...]:
         """Returns the words that an unknown word may be a typo of, see `TermDictionary`."""
-        if not may_be_typo(word):
+        if not may_be_typo(term):
             return ()
-        words = self._words(self._bundle.shard("words", word))
-        if spelt := next((other for other in other_spellings(word) if other in words), None):
+        words = self._words(self._bundle.shard("words", term))
+        if spelt := next((other for other in other_spellings(term) if other in words), None):
             return (spelt,)
-        if self._encoder.has_token(word):
+        if self._encoder.has_token(term):
             return ()
-        if longer := self.beginning_with(word, most_longer_words(word)):
-            return nearest_words(word, {other: words[other] for other in longer}) if finished else ()
-        return nearest_words(word, words)
+        if longer := self.beginning_with(term, most_longer_words(term)):
+            return nearest_words(term, {other: words[other] for other in longer}) if finished else ()
+        return nearest_words(term, words)
 
     def phrase_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """Returns the rows that contain words in this order, next to each other."""
@@ -219,6 +219,8 @@ class StaticLexical:
 
     def __init__(self, bundle: Bundle) -> None:
         self._words = BundleWords(bundle)
+        self.beginning_with = self._words.beginning_with
+        self.corrections = self._words.corrections
         self.chunks: int = bundle.pointer["chunks"]
         self._unit: int = bundle.pointer["lexical"]["unit"]
         self._stop_words = frozenset(bundle.pointer["lexical"].get("stop", ()))
@@ -326,14 +328,6 @@ class StaticLexical:
         found = self._words.identifier(form)
         return len(found.rows) if found else 0
 
-    def beginning_with(self, prefix: str, limit: int) -> list[str]:
-        """Returns the longer words with this prefix, those in most chunks first."""
-        return self._words.beginning_with(prefix, limit)
-
     def chunks_beginning_with(self, prefix: str) -> int:
         """Returns the number of chunks that contain the most frequent longer word with this prefix."""
         return max(map(self.chunks_with, self.beginning_with(prefix, 1)), default=0)
-
-    def corrections(self, term: str, *, finished: bool) -> tuple[str, ...]:
-        """Returns likely corrections of an unknown word, best first, see `QueryWords.corrections`."""
-        return self._words.corrections(term, finished=finished)
