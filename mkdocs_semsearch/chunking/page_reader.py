@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -107,7 +108,7 @@ class _PageReader:
         self._found: list[PageItem | FootnoteMark] = []
         self._footnotes = Footnotes()
         self._inline: list[str] = []
-        self._lists: list[_ListLevel] = []
+        self._lists: list[Iterator[str]] = []  # of each open list, the markers of its next items
         self._items_are_sections: list[bool] = []
         self._marker = ""
         self._leads = False
@@ -168,7 +169,8 @@ class _PageReader:
         if self._footnotes.take(node, classes):
             return
         if tag in ("ul", "ol", "menu"):
-            self._lists.append(_ListLevel(ordered=tag == "ol", number=_start_number(attributes)))
+            numbers = itertools.count(_start_number(attributes))
+            self._lists.append((f"{number}. " for number in numbers) if tag == "ol" else itertools.repeat("- "))
         elif tag == "li":
             self._items_are_sections.append(False)
             self._open_item(node)
@@ -196,8 +198,7 @@ class _PageReader:
             self._found.append(SectionEnd())
 
     def _open_item(self, node: LexborNode) -> None:
-        level = self._lists[-1] if self._lists else _ListLevel(ordered=False, number=1)
-        self._marker = level.next_marker()
+        self._marker = next(self._lists[-1]) if self._lists else "- "
         box = node.css_first("input[type=checkbox]") if "task-list" in (node.attributes.get("class") or "") else None
         if box is not None:
             self._marker += "[x] " if "checked" in box.attributes else "[ ] "
@@ -241,19 +242,6 @@ class _PageReader:
         else:
             self._found.append(Block("text", text, leads=leads, title=title))
         self._found.extend(self._footnotes.mark())
-
-
-class _ListLevel:
-    """A list that is open."""
-
-    def __init__(self, *, ordered: bool, number: int) -> None:
-        self._ordered = ordered
-        self._number = number
-
-    def next_marker(self) -> str:
-        marker = f"{self._number}. " if self._ordered else "- "
-        self._number += 1
-        return marker
 
 
 def _start_number(attributes: dict[str, str | None]) -> int:
