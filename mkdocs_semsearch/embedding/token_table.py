@@ -13,7 +13,7 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -152,12 +152,9 @@ class TokenTable:
 def read_table(path: Path, every_token: Callable[[], Iterable[str]] = tuple) -> TokenTable:
     """Reads a table that `write_table` wrote; `every_token` returns all tokens of its model."""
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        tokens = stored["tokens"].tobytes().decode().split("\n")
         scales, basis = (stored[name].astype(np.float32) for name in ("scales", "basis"))
-        return TokenTable(_tokens(stored), stored["codes"], scales, basis, every_token)
-
-
-def _tokens(stored: Mapping[str, NDArray[np.uint8]]) -> list[str]:
-    return stored["tokens"].tobytes().decode().split("\n")
+        return TokenTable(tokens, stored["codes"], scales, basis, every_token)
 
 
 def write_table(path: Path, tokens: Sequence[str], vectors: NDArray[np.float32], components: int) -> None:

@@ -76,7 +76,7 @@ def chunk_vectors(
         if len(value) == rows.nbytes:
             rows[:] = np.frombuffer(value, np.float16).reshape(rows.shape)
     new = _pages_without_vectors(vectors, starts)
-    counted = _Counted(progress, _texts_to_embed(([pages[number] for number in new]), identity, contents))
+    counted = _Counted(progress, _texts_to_embed([pages[number] for number in new], identity, contents))
     embedded = 0
     for some in _slices(new, [len(page.chunks) for page in pages]):
         mixed, count = _mixed([chunk for number in some for chunk in pages[number].chunks], embedder, contents, counted)
