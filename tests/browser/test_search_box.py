@@ -120,10 +120,23 @@ def test_fast_typing_asks_one_question(page, site):
     page.clock.pause_at("2099-01-01")
     for letter in "rotate an access token":
         page.keyboard.type(letter)
-        page.clock.run_for(100)
+        page.clock.run_for(25)
     assert site.sidecar.questions == []
     page.clock.run_for(200)
     assert eventually(lambda: site.sidecar.questions == ["rotate an access token"])
+
+
+def test_a_reader_who_types_without_a_pause_sees_first_results(page, site):
+    page.clock.install()
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip").first.wait_for()
+    page.clock.pause_at("2099-01-01")
+    for letter in "rotate an access token":
+        page.keyboard.type(letter)
+        page.clock.run_for(100)
+    assert eventually(lambda: 2 <= len(site.sidecar.questions) <= 4)
+    assert site.sidecar.questions[0] == "rotate"
 
 
 def test_a_late_answer_never_replaces_a_newer_one(page, site):
@@ -346,6 +359,18 @@ def test_titles_are_marked_where_they_have_words_that_the_engine_highlights(page
     site.sidecar.change = only_token
     ask(page, site, "the token a")
     assert page.locator(".ss-title").first.locator("mark").all_text_contents() == ["tokens"]
+
+
+def test_a_title_is_marked_that_has_a_word_of_the_question_in_another_form_than_the_texts(page, site):
+    def of_tokenising(body):
+        body["results"][0]["page"]["title"] = "How to use a token"
+        for section in (section for result in body["results"] for section in result["sections"]):
+            section.update(excerpt="Tokenising", highlights=[[0, 10]])
+        return body
+
+    site.sidecar.change = of_tokenising
+    ask(page, site, "how to use a token")
+    assert page.locator(".ss-title").first.locator("mark").all_text_contents() == ["token"]
 
 
 def test_results_out_of_sight_are_not_laid_out_but_reached_by_key_and_screen_reader(page, site):
@@ -618,6 +643,7 @@ def test_words_that_a_result_lacks_are_named_for_short_questions_only(page, site
 def test_a_result_whose_title_has_a_word_of_the_question_is_not_shown_as_by_meaning(page, site):
     def unmarked(body):
         for result in body["results"]:
+            result.pop("more_sections", None)
             for section in result["sections"]:
                 section.update(highlights=[], excerpt="Other words.", content="Other words.")
         return body | {"corrected": {"token": "authentication"}}
@@ -634,6 +660,32 @@ def test_a_result_whose_title_has_a_word_of_the_question_is_not_shown_as_by_mean
         "Installation": "without: authentication",
         "Errors and status codes": "by meaning",
     }
+
+
+@pytest.mark.parametrize("more", ["further sections", "the name of its place"])
+def test_a_word_is_not_called_missing_where_a_page_may_have_it(page, site, more):
+    def told(body):
+        texts = ("Token rotation.", "A token.", "The token.")
+        for result, text in zip(body["results"], texts, strict=True):
+            result.pop("more_sections", None)
+            result["page"]["title"] = "Clients"
+            for section in result["sections"]:
+                at = text.lower().index("token")
+                section.update(
+                    excerpt=text, content=text, highlights=[[at, len(text) - 1]], heading_hierarchy=["Clients"]
+                )
+        second = body["results"][1]
+        if more == "further sections":
+            second["more_sections"] = 2
+        else:
+            second["page"]["breadcrumbs"] = ["Rotation"]
+        return body
+
+    site.sidecar.change = told
+    ask(page, site, "token rotation")
+    page.locator(".ss-why").first.wait_for()
+    reasons = [row.locator(".ss-why").all_inner_texts() for row in page.locator(".ss-main-option").all()]
+    assert reasons == [[], [], ["without: rotation"]]
 
 
 def test_names_are_said_once_and_as_the_navigation_spells_them(page, site):
@@ -918,7 +970,7 @@ def test_scrolling_is_locked_and_nothing_moves(page, site):
     page.wait_for_function("getComputedStyle(document.documentElement).overflow !== 'hidden'")
 
 
-@pytest.mark.parametrize("element", ["input", "textarea", "select", "button", "div contenteditable"])
+@pytest.mark.parametrize("element", ["input", "textarea", "select", "div contenteditable"])
 def test_shortcuts_leave_editing_alone(page, build_site, serving, element):
     # Not the mkdocs theme: its own keys move the focus.
     with serving.SiteServer(build_site("readthedocs")) as site:
@@ -940,6 +992,18 @@ def edit_and_press(page, site, element):
         page.keyboard.press(key)
     settled(page, site, 400)
     assert page.locator("dialog[open]").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("element", "keys"), [("<input type=radio>", ["/", "Control+k"]), ("<button>Copy</button>", ["Control+k"])]
+)
+def test_shortcuts_work_where_nothing_is_typed(page, site, element, keys):
+    for key in keys:  # Material's switch of the palette is a radio button
+        page.goto(site.url)
+        page.evaluate("html => { document.body.insertAdjacentHTML('afterbegin', html) }", element)
+        page.evaluate("document.body.firstElementChild.focus()")
+        page.keyboard.press(key)
+        page.locator("dialog[open]").wait_for()
 
 
 def test_shortcuts_can_be_switched_off(page, configure, serving):

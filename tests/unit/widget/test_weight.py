@@ -31,6 +31,7 @@ LATER = BESIDE | {
     "preview.js",
     "ranges.js",
     "rare.js",
+    "returned.js",
     "sheet.css",
     "sheet.js",
     "translations.js",

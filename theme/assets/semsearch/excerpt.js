@@ -39,6 +39,12 @@ export function wordsOf(sections) {
   return [...new Set(sections.flatMap(marked))];
 }
 
+/** Returns whether two words seem to share a stem: whether they begin with the same letters. */
+export function akin(one, other) {
+  const length = Math.max(3, Math.min(one.length, other.length) - 2);
+  return one.slice(0, length) === other.slice(0, length);
+}
+
 export const isWord = (letter) => /[\p{L}\p{N}_]/u.test(letter ?? "");
 
 /** Returns the offsets at which `term` begins a word. */

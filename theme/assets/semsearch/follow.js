@@ -7,7 +7,6 @@ import { set } from "./ui.js";
 const SETTLE = 350; // milliseconds before a number is announced
 
 export function follow(box) {
-  followReturn(box);
   loadParts(box);
   followList(box);
   followFilters(box);
@@ -25,12 +24,14 @@ function loadParts(box) {
     set(box.empty, "hidden", !none);
     if (none) box.later("./empty.js", box.empty);
     if (answer?.noted) box.later("./notice.js", box.notice);
+    if (answer && box.returned?.href) box.later("./returned.js", list, "returning");
     if (box.keys.eager) box.keys.choose(box.keys.eager.newTab);
   });
   store.onPainted(["answer", "nearest"], (state) => {
     if (!box.isOpen) return;
     box.address.update(state);
     if (!list.childElementCount) return;
+    import("./empty.js").catch(() => {}); // without it, the first question without results would show nothing at first
     box.later("./why.js", list);
     if (state.fields.some(({ values }) => values)) box.later("./suggest.js", box.offer);
     if (box.preview.checkVisibility()) box.later("./preview.js", box.preview);
@@ -48,25 +49,6 @@ function followList(box) {
     set(ends, "hidden", !answer?.results.length);
     box.total.textContent = answer ? countText(box, answer) : "";
     set(box.dialog, "data-results", !!answer);
-  });
-}
-
-/** Makes the row that the reader has opened the active one, after Back from its page; fetches more rows for it. */
-function followReturn(box) {
-  const { store, list, search } = box;
-  store.on(["answer"], ({ answer, active, walked }) => {
-    const { returned } = box;
-    if (!answer || walked || !returned?.href || questionKey(answer) !== questionKey(returned)) return;
-    const options = optionsOf(list);
-    const at = options.findIndex(({ href }) => href === returned.href);
-    const { length } = answer.results;
-    if (at < 0 && returned.length > length && returned.grown !== length) {
-      returned.grown = length; // an answer without further rows is the last one
-      search.extend("addPages", length >= answer.total);
-    }
-    if (at < 0 || at === active) return;
-    store.set({ active: at });
-    options[at].scrollIntoView({ block: "nearest" });
   });
 }
 

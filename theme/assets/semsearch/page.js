@@ -12,7 +12,7 @@ import { h, loadStyle } from "./ui.js";
 
 const base = new URL(".", import.meta.url);
 const root = new URL("../../", base);
-const NAME = "query"; // themes open their own search at `q`
+const NAME = "query"; // themes open their own search at `q`, which is only read
 
 class PageAddress {
   enter() {}
@@ -60,7 +60,7 @@ class SemsearchPage extends SemsearchDialog {
 
   /** Shows the search in the address. */
   open() {
-    this.begin(parseSearch(location.search, NAME));
+    this.begin(parseSearch(location.search.replace(/(?<=[?&])q=/, `${NAME}=`), NAME));
   }
 
   /** Moves the focus to the field; on other pages the dialog opens instead. */

@@ -1,6 +1,6 @@
 /* The list: a group for each page, the less related ones folded below. */
 
-import { wordsOf } from "./excerpt.js";
+import { akin, plain, wordsOf } from "./excerpt.js";
 import { Rows } from "./rows.js";
 import { listed } from "./state.js";
 import { h, set } from "./ui.js";
@@ -28,8 +28,11 @@ function groupsOf(parts, state) {
   const { t, search } = parts;
   const { answer } = state;
   const results = listed(state);
-  // The engine decides which words count.
-  const rows = new Rows(parts, wordsOf(results.flatMap(({ sections }) => sections)), answer?.query ?? "");
+  // The engine decides which words count. A title may have them in another form than the texts.
+  const { query = "" } = answer ?? {};
+  const marked = wordsOf(results.flatMap(({ sections }) => sections));
+  const asked = plain(query).split(" ").filter((word) => word.length > 2 && marked.some((other) => akin(other, word)));
+  const rows = new Rows(parts, [...marked, ...asked], query);
   const matches = results.filter(({ weak }) => !weak);
   const weaker = results.filter(({ weak }) => weak);
   const groups = matches.map((result) => rows.group(result));

@@ -5,6 +5,7 @@ import { translatedFacets } from "./ui.js";
 
 const DEBOUNCE = 180; // milliseconds without a key before a sidecar is asked
 const QUICK = 150; // before an engine in the browser is asked, which costs no server anything
+const LONGEST = 600; // milliseconds after which a reader who goes on typing sees first results
 const BUSY = 150; // before a sign of waiting
 const SLOW = 1500; // before another engine answers too
 const TIMEOUT = 20000;
@@ -70,6 +71,7 @@ function withUnits(section) {
 
 export class Search {
   #pending = 0; // a question
+  #since = 0; // when it was typed first
   #timer = 0;
   #slow = 0;
   #again = 0;
@@ -90,8 +92,12 @@ export class Search {
 
   ask(delay = this.first?.remote ? DEBOUNCE : QUICK) {
     clearTimeout(this.#pending);
-    if (isQuestion(this.store.state)) this.#pending = setTimeout(() => this.#run(), delay);
-    else {
+    if (isQuestion(this.store.state)) {
+      const now = performance.now();
+      this.#since ||= now;
+      this.#pending = setTimeout(() => this.#run(), Math.min(delay, this.#since + LONGEST - now));
+    } else {
+      this.#since = 0;
       this.#supersede();
       this.#settle({ answer: null, nearest: [], better: null, active: -1, walked: false });
     }
@@ -144,6 +150,7 @@ export class Search {
   }
 
   async #run() {
+    this.#since = 0;
     const ticket = this.#supersede();
     const question = pick(this.store.state);
     const { signal } = this.#request;

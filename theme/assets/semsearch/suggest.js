@@ -9,6 +9,7 @@ const ENGLISH = {
   suggest_filter: "Filter: {filter}",
 };
 const SHORTEST = 3; // letters
+const BEGINNING = /^how to\b/; // of questions, and the name of a section of many sites
 
 export function fill(place, { store, t, setFilters, input, status }) {
   t.add(ENGLISH);
@@ -45,7 +46,7 @@ function named({ query, facets, total }, fields, filters) {
   const found = fields.flatMap((field) =>
     (field.values ?? [])
       .map(({ value }) => ({ field, value: `${value}`, name: plain(`${value}`) }))
-      .filter(({ value, name }) => name.length >= SHORTEST && words.includes(` ${name} `) && narrows(field.name, value)),
+      .filter(({ value, name }) => name.length >= SHORTEST && !BEGINNING.test(name) && words.includes(` ${name} `) && narrows(field.name, value)),
   );
   return found.sort((a, b) => b.name.length - a.name.length)[0];
 

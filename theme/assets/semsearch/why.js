@@ -1,6 +1,6 @@
 /* Says beside a result why it is in the list if its text does not show this. Loaded with the first results. */
 
-import { fold } from "./excerpt.js";
+import { akin, fold } from "./excerpt.js";
 import { listed } from "./state.js";
 import { h } from "./ui.js";
 
@@ -14,12 +14,6 @@ const MOST = 2; // words named
 const LONG = 8; // words of a question of which many miss some, such as a pasted error message
 
 const joined = (word) => word.replace(/[-_]/g, "");
-
-/** Returns whether two words seem to share a stem: whether they begin with the same letters. */
-const akin = (one, other) => {
-  const length = Math.max(3, Math.min(one.length, other.length) - 2);
-  return one.slice(0, length) === other.slice(0, length);
-};
 
 /** Returns the words of a text without dashes and underscores; `no-input` is also there as a whole, *noinput*. */
 const wordsIn = (text) => {
@@ -48,13 +42,15 @@ export function fill(list, { store, t }) {
   });
 
   function reasonOf(result, telling, asked) {
-    const { sections } = result;
-    const own = wordsIn([...namesOf(result), ...sections.map(({ content }) => content)].join(" "));
+    const { page, sections, more_sections: others } = result;
+    const texts = sections.map(({ content }) => content);
+    const own = wordsIn([...namesOf(result), ...(page.breadcrumbs ?? []), ...texts].join(" "));
     const missing = telling.filter((word) => !isIn(own, word));
     const plain = sections.every(({ highlights }) => !highlights.length);
     if (plain && missing.length === telling.length) return t("by_meaning");
     const words = missing.slice(0, MOST).map((word) => asked.get(word));
-    return missing.length && telling.length <= LONG ? t("without", { words: words.join(", ") }) : "";
+    const isSure = !others && telling.length <= LONG; // other sections of the page may have them
+    return missing.length && isSure ? t("without", { words: words.join(", ") }) : "";
   }
 }
 

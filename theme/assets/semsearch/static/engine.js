@@ -33,15 +33,14 @@ async function findIndex({ api_url: api, site_url: site, version }, root) {
   const key = `${url} ${site ?? ""} ${version ?? ""}`; // versions share the storage
   const known = stored((storage) => storage.getItem(key));
   if (known) return JSON.parse(known);
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(PROBE) });
+  const asked = fetch(url).then(async (response) => {
     const found = indexFor(site, version, await response.json().catch(() => ({})));
     // 500 and above come from a proxy whose sidecar is down at the moment.
     if (response.status < 500 && response.status !== 429) stored((storage) => storage.setItem(key, JSON.stringify(found)));
     return found;
-  } catch {
-    return null; // no answer in time
-  }
+  });
+  const late = new Promise((done) => setTimeout(done, PROBE, null)); // an answer after this counts from the next page on
+  return Promise.race([asked.catch(() => null), late]);
 }
 
 /** Compares paths: every site and version on this host finds the same sidecar, but has its own index or none there. */
