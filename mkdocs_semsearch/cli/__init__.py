@@ -64,7 +64,13 @@ def _write_nothing_more() -> None:
 
 
 def _write_anything() -> None:
-    """Makes standard output print escapes for characters that the terminal cannot show."""
+    """Makes standard output print escapes for characters that the terminal cannot show.
+
+    A stream that is closed (`>&-`) is empty, or takes everything without a word, as it does for `print`.
+    """
+    sys.stdin, sys.stdout, sys.stderr = (
+        stream or io.TextIOWrapper(io.BytesIO()) for stream in (sys.stdin, sys.stdout, sys.stderr)
+    )
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

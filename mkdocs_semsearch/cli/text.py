@@ -115,16 +115,12 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
     """Returns what to try after a search without results: fewer filters, other words, the nearest weak result."""
     if response.total_results:
         return f"No results from {query.offset} on: there are {response.total_results}."
-    if not query.query:
-        return "\n".join(["No page has these filters.", *_filter_hints(query, searcher)])
-    lines = [*_reading(response), f"Nothing found here for “{response.query}”."]
-    lines += _filter_hints(query, searcher)
+    hints = _filter_hints(query, searcher)
     query = replace(query, limit=1, offset=0, facets=())
-    for dropped in query.filters:
-        rest = replace(query, filters=tuple(item for item in query.filters if item != dropped))
-        total = searcher.search(rest).total_results
-        if total:
-            lines.append(f"  Without the filter {filter_expression(dropped)}: {counted(total, 'result')}.")
+    hints += _filters_to_drop(query, searcher)
+    if not query.query:
+        return "\n".join(["No page has these filters.", *hints])
+    lines = [*_reading(response), f"Nothing found here for “{response.query}”.", *hints]
     nearest = replace(query, granularity="section", min_score=0.0, include_weak=True)
     found = searcher.search(nearest).results or searcher.search(replace(nearest, filters=())).results
     if found and found[0].section is not None:
@@ -134,6 +130,19 @@ def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Sear
         lines.append(f"  With --include-weak: {counted(response.weaker_results, 'weaker result')}.")
     lines.append("  Or try other words: a synonym, fewer words, no quotation marks.")
     return "\n".join(lines)
+
+
+def _filters_to_drop(query: SearchQuery, searcher: Searcher) -> list[str]:
+    """Returns how many results there are without each filter, or if there are none, without all of them."""
+    found = []
+    for dropped in query.filters:
+        others = tuple(item for item in query.filters if item != dropped)
+        if (query.query or others) and (total := searcher.search(replace(query, filters=others)).total_results):
+            found.append(f"  Without the filter {filter_expression(dropped)}: {counted(total, 'result')}.")
+    if not found and query.query and len(query.filters) > 1:
+        total = searcher.search(replace(query, filters=())).total_results
+        return [f"  Without the filters: {counted(total, 'result')}."] if total else []
+    return found
 
 
 def wrong_facets(query: SearchQuery, response: SearchResponse, searcher: Searcher) -> list[str]:

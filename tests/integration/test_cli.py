@@ -247,8 +247,21 @@ def test_no_results_are_fine_and_say_what_to_try(run, index_dir):
     said = run("query", "revoke", "--index", index_dir, "--filter", "status=draft", *LEXICAL).stdout
     assert "Nothing found here for “revoke”." in said
     assert "Without the filter status=draft: 1 result." in said
+    both = ("--filter", "status=draft", "--filter", "year=1999")
+    said = run("query", "revoke", "--index", index_dir, *both, *LEXICAL).stdout
+    assert "Without the filters: 1 result." in said
+    assert "Without the filter year=1999: 1 result." in run("query", "--index", index_dir, *both).stdout
     body = json.loads(run("query", "zebra", "--index", index_dir, "--format", "json", *LEXICAL).stdout)
     assert (body["results"], body["total_results"]) == ([], 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(("question", "closed", "code"), [("keys", ">&-", 0), ("keys", "2>&-", 0), ("-", "<&-", 2)])
+def test_a_closed_stream_is_no_error_of_the_command(index_dir, question, closed, code):
+    command = f'exec "$0" -m mkdocs_semsearch query {question} --index "$1" --mode lexical {closed}'
+    done = subprocess.run(["sh", "-c", command, sys.executable, index_dir], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_without_the_model_search_is_text_only_and_says_so(run, index_dir):
