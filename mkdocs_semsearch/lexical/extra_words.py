@@ -1,4 +1,4 @@
-"""Adds words to chunks that their pages do not contain: keywords, synonyms, pinned questions, and parts of compounds.
+"""Adds words to chunks that their pages do not contain: keywords, IDs, synonyms, pinned questions, parts of compounds.
 
 They are added to the terms of chunks when the index is written, so that no search engine needs to know about them.
 """
@@ -81,7 +81,7 @@ class ReaderWords:
         return {name: value for name, value in (("synonyms", synonyms), ("pins", dict(self.pins))) if value}
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the keywords of a page and the questions pinned to it, which are added to its first chunk."""
+        """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
         questions, keywords = self.names_of(path, front_matter)
         return (*keywords, *questions)
 
@@ -93,8 +93,9 @@ class ReaderWords:
         return tuple(word for word, pattern in self._patterns.items() if pattern.search(text))
 
     def names_of(self, path: str, front_matter: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns the questions pinned to a page and its keywords, its further titles and headings."""
-        return tuple(question for question, page in self.pins.items() if page == path), keywords_of(front_matter)
+        """Returns the questions pinned to a page, its further titles, and its further headings, see `headings_of`."""
+        questions = tuple(question for question, page in self.pins.items() if page == path)
+        return questions, headings_of(path, front_matter)
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym, pin and keyword that can never match."""
@@ -176,6 +177,23 @@ def keywords_of(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
     listed = [written] if isinstance(written, str) else written if isinstance(written, list) else []
     words = (" ".join(str(word).split()) for word in listed if isinstance(word, str | int | float))
     return tuple(dict.fromkeys(word for word in words if word))[:MOST_KEYWORDS]
+
+
+def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the further headings of a page: its keywords, and the ID in its path."""
+    return (*keywords_of(front_matter), *id_in(path))
+
+
+_ID = re.compile(r"(?:.*/)?([A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,})(?:/(?:index|README))?\.\w+")
+
+
+def id_in(path: str) -> tuple[str, ...]:
+    """Returns the ID that a page has as the name of its file or folder, such as `CVE-2024-3094`; at most one.
+
+    Readers who look for an ID want its page, which often does not repeat it, and not the pages that mention it.
+    """
+    match = _ID.fullmatch(path)
+    return (match[1],) if match else ()
 
 
 def _search_keywords(front_matter: Mapping[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest
 from mkdocs_semsearch.artifact.fields import day_of
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, headings_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, other_numbers, read_question
@@ -316,7 +316,7 @@ class EmbeddedBackend:
 class LiteralNames:
     """Looks up titles and headings of a site by their normalised text.
 
-    A pinned question counts as a further title of its page, a keyword as a further heading.
+    A pinned question counts as a further title of its page, a keyword and the ID in its path as further headings.
     """
 
     def __init__(self, tables: Tables, pins: Mapping[str, str]) -> None:
@@ -325,8 +325,9 @@ class LiteralNames:
         questions: dict[int | None, list[str]] = defaultdict(list)
         for question, path in pins.items():
             questions[tables.page_row(path)].append(question)
-        keywords = {page: keywords_of(front_matter) for page, front_matter in tables.with_keywords()}
-        names = literal_names(tables.named_chunks(), lambda page: (questions.get(page, ()), keywords.get(page, ())))
+        named = (headings_of(path, front_matter) for path, front_matter in tables.paths_and_keywords())
+        further = {page: headings for page, headings in enumerate(named) if headings}
+        names = literal_names(tables.named_chunks(), lambda page: (questions.get(page, ()), further.get(page, ())))
         for row, (titles, headings) in enumerate(names):
             for title in titles:
                 self._titles[literal_name(title)].append(row)

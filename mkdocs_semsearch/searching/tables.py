@@ -155,11 +155,11 @@ class Tables:
         shown = {row: page_from(values, created) for row, values in self._recent_pages.of(page_rows).items()}
         return Records(self.chunk_map.page_of, shown, self._recent_chunks.of(set(chunks)))
 
-    def with_keywords(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yields the row and the front matter of every page that may have keywords."""
-        for row, text in enumerate(self._pages["front_matter"].to_pylist()):
-            if '"keywords"' in text:
-                yield row, json.loads(text)
+    def paths_and_keywords(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yields the path of every page, and its front matter if it may have keywords, else an empty one."""
+        paths, texts = (self._pages[name].to_pylist() for name in ("path", "front_matter"))
+        for path, text in zip(paths, texts, strict=True):
+            yield path, json.loads(text) if '"keywords"' in text else {}
 
     def exact_texts(self, rows: NDArray[np.int32]) -> Iterator[str]:
         """Yields the texts of some chunks, for phrase search."""

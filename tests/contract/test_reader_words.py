@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, id_in, keywords_of
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from mkdocs_semsearch.searching.response import to_json
@@ -32,6 +32,8 @@ PAGES = (
         front_matter={"search": {"keywords": ["oidc", "log_in", "single sign-on"]}},
     ),
     made_page("start.md", "Start and stop the service.", title="How do I begin?"),
+    made_page("list.md", "ADR-0042 and ADR-0043 are about logs; ADR-0042 is older.", title="Decisions"),
+    made_page("adr/ADR-0042/index.md", "We keep what was logged for a year.", title="Retention"),
     *(
         made_page(f"more/{n}.md", f"Words about subject {n * 3} and nothing else.", title=f"More {n * 3}")
         for n in "abcdefghijkl"
@@ -114,6 +116,7 @@ def first(body):
         ("k8s", "deploy.md"),
         ("updates on k8s", "deploy.md"),
         ("blue green", "deploy.md"),
+        ("adr-0042", "adr/ADR-0042/index.md"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
@@ -185,3 +188,19 @@ def test_a_changed_keyword_is_found_after_the_next_build(tmp_path):
         built(tmp_path / "index", [page(keyword), *PAGES], cache_dir=tmp_path / "cache")
         with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
             assert [result.page.path for result in searcher.search(keyword, mode="lexical")] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("a/MASTG-TEST-0001.md", ("MASTG-TEST-0001",)),
+        ("adr_012/README.md", ("adr_012",)),
+        ("CVE-2024-3094.html", ("CVE-2024-3094",)),
+        ("guide/step-10.md", ()),  # a number of things, not of one
+        ("2024-01-18-release.md", ()),
+        ("adr-0042/notes.md", ()),
+        ("install.md", ()),
+    ],
+)
+def test_an_id_in_a_path(path, found):
+    assert id_in(path) == found
