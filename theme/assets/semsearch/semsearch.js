@@ -13,7 +13,7 @@
   const BUTTONS =
     '[data-bs-target="#mkdocs_search_modal"],[data-target="#mkdocs_search_modal"],.md-search__button,label[for=__search],[data-semsearch=open]';
   const TRIGGERS = `${INPUTS},${BUTTONS}`;
-  const EDITABLE = "input:not([type=radio],[type=checkbox]),select,textarea,[role=textbox]";
+  const EDITABLE = "input:not([type=radio],[type=checkbox]),select,textarea,button,[role=textbox]";
 
   let config = null;
   let settling = null;
@@ -84,7 +84,7 @@
     const key = event.key?.toLowerCase();
     const mod = mac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
     if (mod && key === "k" && !event.shiftKey && !event.altKey) return allowed("mod+k") && "mod+k";
-    if (event.ctrlKey || event.metaKey || event.altKey || at.matches(`${EDITABLE},button`)) return null;
+    if (event.ctrlKey || event.metaKey || event.altKey || at.matches(EDITABLE)) return null;
     if (key === "/") return allowed("/") && "/";
     if (!takes() || event.shiftKey) return null;
     const own = document.querySelector(".md-search")
