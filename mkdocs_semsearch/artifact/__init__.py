@@ -47,7 +47,8 @@ By group and name:
   `each_side` is the weight of the best semantic and the best lexical score, which may be those of different sections.
 * `short_chunks`: score factor of a chunk without text, which rises to 1 for a text of `bytes`; `repeated`: score factor
   of a text that is on `pages` pages or more, and on at least this `share` of the site's pages.
-* `sections`: `leaf` is the score factor of a section without subsections.
+* `sections`: `leaf` is the score factor of a section without subsections; the first chunk of a section is shown if its
+  score is at least `shown` times that of the best one.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
 * `matches`, in a browser `static_matches`: a chunk matches from `share` of the best score on. The share falls to
@@ -55,8 +56,9 @@ By group and name:
   weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
 * `nothing`, in a browser `static_nothing`: a site has no answer if the best similarity is below a limit. The limit is
   `similarity`, minus `known` times the share of the question's words that the site has, minus `words` times the share
-  of their weight in the best chunk; it is at most `enough`. A question of up to `short` words that are all known is
-  always answered, and one with code that the site has. Sites with fewer than `chunks` chunks need less similarity,
-  because the best of few random similarities is lower. Where similarities say nothing, the two shares of words must
-  be at least `by_words` together.
+  of their weight in the best chunk; it is at most `enough`. A question with code that the site has is always answered,
+  and one with a number that it has if it has at least `number` of the question. So is one of up to `short` words that
+  are all known, if it is a single word, or the best chunk has `together` of them, or the best similarity is `near`.
+  Sites with fewer than `chunks` chunks need less similarity, because the best of few random similarities is lower.
+  Where similarities say nothing, the two shares of words must be at least `by_words` together.
 """

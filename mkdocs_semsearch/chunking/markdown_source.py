@@ -189,9 +189,10 @@ _PROBES = ((6, 12), (3, 4))
 
 _REACH = 4
 _REACH_AT_LEAST = 400
-_REMEMBERED_PLACES = 4
-"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words after the chunk before, or else
-after one of the chunks before that, so the search is linear."""
+_JUMP, _REMEMBERED_PLACES = 10, 4
+"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words after the chunk before. If it
+is not there, it is searched for after the last places from which more than `_JUMP` words were passed over: what was
+found there may have been a footnote. So the search is linear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,28 +302,36 @@ class _Finder:
         words = [match.group() for match in self._found]
         self._words = " ".join(["", *words, ""])
         self._starts = list(accumulate((len(word) + 1 for word in words), initial=1))
-        self._cursors = deque([0], _REMEMBERED_PLACES)
+        self._cursor = self._expected = 0
+        self._before_jumps: deque[int] = deque(maxlen=_REMEMBERED_PLACES)
 
     def find(self, content: str) -> tuple[int | None, int | None]:
         """Returns start and end of a chunk; each is None if its words are not in the source."""
         words = _WORD.findall(without_fences(content))
-        # The chunks before may be footnotes, whose text is further down in the source.
-        starts = (self._start(words, cursor) for cursor in reversed(tuple(self._cursors)))
-        return next((start for start in starts if start is not None), None), self._end(words)
+        return self._start(words), self._end(words)
 
-    def _start(self, words: list[str], cursor: int) -> int | None:
+    def _start(self, words: list[str]) -> int | None:
         for size, skipped in _probes(len(words)):
-            probe = words[skipped : skipped + size]
-            place = next(self._places(probe, cursor, len(words)), None)
+            place = next(self._places(words[skipped : skipped + size], self._cursor, len(words)), None)
             if place is not None:
-                self._cursors.append(place + 1)
-                # The skipped words may be a repeated table header, so the chunk begins with this line.
-                return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
+                if place > self._expected + _JUMP:
+                    self._before_jumps.append(self._cursor)
+                return self._begin(place, words, skipped)
+        for cursor in reversed(self._before_jumps):
+            place = next(self._places(words[: _PROBES[0][0]], cursor, len(words)), None)
+            if place is not None:
+                self._before_jumps.clear()
+                return self._begin(place, words, 0)
         return None
+
+    def _begin(self, place: int, words: list[str], skipped: int) -> int:
+        self._cursor, self._expected = place + 1, place + len(words) - skipped
+        # The skipped words may be a repeated table header, so the chunk begins with this line.
+        return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
 
     def _end(self, words: list[str]) -> int | None:
         """Returns the position after the last words: their occurrence nearest to the earliest possible position."""
-        first = max(self._cursors[-1] - 1, 0)
+        first = max(self._cursor - 1, 0)
         earliest = first + len(words) * 4 // 5
         for size, skipped in _probes(len(words)):
             end = len(words) - skipped

@@ -68,9 +68,9 @@ def _write_anything() -> None:
 
     A stream that is closed (`>&-`) is empty, or takes everything without a word, as it does for `print`.
     """
-    sys.stdin, sys.stdout, sys.stderr = (
-        stream or io.TextIOWrapper(io.BytesIO()) for stream in (sys.stdin, sys.stdout, sys.stderr)
-    )
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # the lowest free descriptor is that of the stream
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

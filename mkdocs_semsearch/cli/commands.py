@@ -281,6 +281,8 @@ def _searches(folder: str | None, site: str | None, since: str = "") -> Sequence
 
     hour = first_hour(since)
     if not folder:
+        if site is not None:
+            raise SemsearchError(f"NAME=INDEX is for the records of {site!r}: name their folder with --insights.")
         return ()
     store = InsightStore.existing(Path(folder))
     if site is None:

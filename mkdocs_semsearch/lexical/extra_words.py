@@ -184,7 +184,7 @@ def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
     return (*keywords_of(front_matter), *id_in(path))
 
 
-_ID = re.compile(r"(?:.*/)?([A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,})(?:/(?:index|README))?\.\w+")
+_ID = re.compile(r"(?:.*/)?([A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,})(?:/(?i:index|readme))?\.\w+")
 
 
 def id_in(path: str) -> tuple[str, ...]:

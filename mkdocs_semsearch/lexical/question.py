@@ -43,7 +43,8 @@ class Question:
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
         weight: lexical score of a chunk with every telling word once: the sum of their inverse document frequencies.
         known: share of `weight` that comes from words in the index.
-        has_code: whether the index has a telling word that is written as code (see `is_code`) or a number like `422`.
+        has_code: whether the index has a telling word that is written as code, see `is_code`.
+        has_number: whether the index has a telling word that is a number of three or more digits, such as `422`.
     """
 
     text: str
@@ -59,6 +60,7 @@ class Question:
     weight: float = 0.0
     known: float = 0.0
     has_code: bool = False
+    has_number: bool = False
 
     @property
     def identifier(self) -> str | None:

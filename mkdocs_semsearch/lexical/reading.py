@@ -191,7 +191,7 @@ def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _weighed(question: Question, words: QueryWords) -> Question:
-    """Returns a question with `weight`, `known` and `has_code`.
+    """Returns a question with `weight`, `known`, `has_code` and `has_number`.
 
     An unfinished last word counts as known if it has completions.
     """
@@ -211,9 +211,7 @@ def _weighed(question: Question, words: QueryWords) -> Question:
     weights = [float(inverse_frequency(words.chunks, count)) for count in counts]
     total = sum(weights)
     known = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
-    has_code = any(
-        any(map(words.chunks_with_identifier, code_forms(word)))
-        or (_NUMBER.fullmatch(word) is not None and words.is_written(word))
-        for word in question.telling
-    )
-    return replace(question, weight=total, known=known / total if total else 0.0, has_code=has_code)
+    has_code = any(words.chunks_with_identifier(form) for word in question.telling for form in code_forms(word))
+    has_number = any(words.is_written(word) for word in question.telling if _NUMBER.fullmatch(word))
+    share = known / total if total else 0.0
+    return replace(question, weight=total, known=share, has_code=has_code, has_number=has_number)

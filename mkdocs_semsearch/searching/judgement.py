@@ -64,37 +64,38 @@ def rule_of_answers(model: str) -> Mapping[str, float] | None:
 
 
 def is_answerable(
-    question: Question, similarity: float | None, words: float, chunks: int, rule: Mapping[str, float]
+    question: Question, similarity: float | None, words: float | None, chunks: int, rule: Mapping[str, float]
 ) -> bool:
     """Returns whether a site can answer a question, judged by its best chunks.
 
-    A site that has `user_id` or `422` answers a question with it, whatever the other words are: readers who paste code
-    or an error look for that. It also answers a word that it has, and a short question if it has all of its words and
-    either has them together or something near in meaning.
+    A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
+    that code. One that has `422` does if it has more of the question. It also answers a word that it has, and a short
+    question if it has all of its words and either has them together or something near in meaning.
 
     Args:
         question: the question as `Backend.read` returns it.
         similarity: the best cosine similarity; None if the model does not know the language well enough.
-        words: the best BM25 score; 0 if no chunk that passes the filters has a word.
+        words: the best BM25 score; 0 if no chunk that passes the filters has a word, None if none was looked for.
         chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
             so a small site needs less similarity.
         rule: the numbers `nothing` or `static_nothing` of the weights.
     """
-    held = min(1.0, _held(question, words))
+    held = min(1.0, _held(question, words or 0.0))
     size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
-    if words and question.has_code:
-        return True
-    if words and question.known == 1 and len(question.telling) <= rule["short"]:
-        is_near = similarity is None or similarity >= rule["near"] * size
-        if len(question.telling) == 1 or held >= rule["together"] or is_near:
+    if words != 0:
+        if question.has_code or (question.has_number and question.known >= rule["number"]):
             return True
+        if question.known == 1 and len(question.telling) <= rule["short"]:
+            is_near = similarity is None or similarity >= rule["near"] * size
+            if len(question.telling) == 1 or words is None or held >= rule["together"] or is_near:
+                return True
     if similarity is None:
         return question.known + held >= rule["by_words"]
     needed = rule["similarity"] * size - rule["known"] * question.known - rule["words"] * held
     return bool(similarity >= min(needed, rule["enough"] * size))
 
 
-def match_share(question: Question, similarity: float | None, words: float, rule: Mapping[str, float]) -> float:
+def match_share(question: Question, similarity: float | None, words: float | None, rule: Mapping[str, float]) -> float:
     """Returns the share of the best score from which a chunk matches; calibrated for the default model.
 
     If even the best chunk is not near, or lacks words of the question, the order of the chunks is less certain, so more
@@ -109,7 +110,7 @@ def match_share(question: Question, similarity: float | None, words: float, rule
     if similarity is None:
         return float(rule["share"])
     near = min(1.0, similarity / rule["similarity"])
-    held = min(1.0, _held(question, words) / rule["words"])
+    held = min(1.0, _held(question, words or 0.0) / rule["words"])
     return float(max(rule["least"], rule["share"] * near * held))
 
 

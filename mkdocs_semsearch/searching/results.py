@@ -229,7 +229,7 @@ def shown_rows(best: Sequence[int], candidates: Candidates, chunk_map: ChunkMap)
     """Chooses the chunk of each section whose text is shown: the best one, or the first one if it is nearly as good.
 
     A section says in its first chunk what it is about; later ones often go on about a detail. A chunk to which a
-    literal rule applies is not replaced by one without.
+    literal rule applies is not replaced by one without, nor one that has words of the question by one that has none.
 
     Args:
         best: positions of the best chunks of sections.
@@ -246,6 +246,8 @@ def shown_rows(best: Sequence[int], candidates: Candidates, chunk_map: ChunkMap)
     first_rows = np.searchsorted(chunk_map.section_of, chunk_map.section_of[rows[chosen]])
     first = np.searchsorted(rows, first_rows)  # at most `chosen`, because rows ascend
     same = (rows[first] == first_rows) & (ranks[first] == ranks[chosen])
+    if (words := candidates.lexical) is not None:
+        same &= (words[first] > 0) | (words[chosen] == 0)
     nearly = scores[first] >= _SHOWN_SHARE * scores[chosen].astype(np.float64)  # as a browser compares them
     return dict(zip(chosen.tolist(), rows[np.where(same & nearly, first, chosen)].tolist(), strict=True))
 

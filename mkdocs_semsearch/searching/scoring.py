@@ -222,7 +222,7 @@ class ScoreRules:
         similarities: NDArray[np.float32] | None,
         hits: LexicalHits,
         literal: Mapping[int, int],
-    ) -> tuple[float | None, float] | None:
+    ) -> tuple[float | None, float | None] | None:
         """Returns the best score of each side; None if they do not tell how much the site has about the question.
 
         The first one is None where only words tell: on a site with pages in a language that the model does not know, or
@@ -231,7 +231,9 @@ class ScoreRules:
         """
         if similarities is None or not len(similarities) or self.nothing is None or literal:
             return None
-        meaning, words = self.chunk_map.meaning, float(hits.scores.max(initial=0))
+        meaning = self.chunk_map.meaning
+        # In semantic mode, not every back end looks for words.
+        words = float(hits.scores.max(initial=0)) if self.by_words or len(hits.rows) else None
         if meaning is not None:
             foreign = len(hits.rows) and meaning[hits.rows[hits.scores.argmax()]] != 1
             if foreign or not is_legible(self.question):
@@ -302,7 +304,7 @@ class Scoring:
         """Scores the chunks that can match.
 
         Filters select among the matches of the whole site, so that a count beside a value is what its filter gives. If
-        none of these passes, the chunks that pass are judged by themselves, so that a filter never hides them all.
+        none of these passes, the chunks that pass are judged by themselves.
 
         Args:
             filtered: bool `[n]`, the chunks that pass the filters; None for all.

@@ -96,10 +96,9 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | 
 
     def kept(folder: str, names: list[str]) -> list[str]:
         place = Path(folder).relative_to(source)
-        # Templates would be treated as pages of the site.
-        return [
-            name for name in names if name.endswith(".html") or (own is not None and (own / place / name).is_file())
-        ]
+        theirs = {name for name in names if own is not None and (own / place / name).is_file()}
+        there = {name for name in theirs if (site_dir / ASSETS / place / name).is_file()}  # it may exclude some
+        return [name for name in names if name.endswith(".html") or name in there]  # HTML would be a page of the site
 
     shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=kept)
     publish_assets(site_dir / ASSETS, source)

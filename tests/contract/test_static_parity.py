@@ -530,11 +530,16 @@ def test_kinds_of_pages_have_the_same_priors(engine):
 def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
     texts = ("rotate keys", "rotate the keys of a vault that nobody has opened since May", "zzxqv blorpt", "the")
     cases = [
-        (replace(read_question(text), weight=weight, known=known), similarity, words, chunks)
+        (
+            replace(read_question(text), weight=weight, known=known, has_number=text in texts[:2]),
+            similarity,
+            words,
+            chunks,
+        )
         for text in texts
         for weight, known in ((0.0, 0.0), (12.5, 0.4), (30.25, 1.0))
         for similarity in (None, -0.1, 0.2, 0.3, 0.33, 0.34, 0.45, 0.5, 0.55, 0.9)
-        for words in (0.0, 7.5, 40.0)
+        for words in (None, 0.0, 7.5, 40.0)
         for chunks in (1, 90, 5000)
     ]
     questions = [json.loads(json.dumps(asdict(question))) for question, *_ in cases]

@@ -264,6 +264,18 @@ def test_a_closed_stream_is_no_error_of_the_command(index_dir, question, closed,
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+def test_a_closed_stream_is_the_null_device(tmp_path):
+    said = tmp_path / "said"
+    code = (
+        "import os, pathlib, sys; from mkdocs_semsearch.cli import _write_anything; _write_anything();"
+        "same = os.path.samestat(os.fstat(2), os.stat(os.devnull));"
+        f"pathlib.Path({str(said)!r}).write_text(f'{{sys.stderr.fileno()}} {{same}}')"
+    )
+    subprocess.run(["sh", "-c", 'exec "$0" -c "$1" 2>&-', sys.executable, code], check=True)
+    assert said.read_text() == "2 True"
+
+
 def test_without_the_model_search_is_text_only_and_says_so(run, index_dir):
     done = run("query", "rotate keys", "--index", index_dir)
     assert "text-only mode" in done.stdout
@@ -580,6 +592,7 @@ def test_the_records_of_one_of_several_indexes_are_reported(run, tmp_path):
     linted = run("lint", "default", "--insights", store.folder)
     assert "warning: these are records of several indexes (all of them together, new, old), compared" in linted.stderr
     assert "several indexes" not in run("lint", "old=default", "--insights", store.folder).stderr
+    sentence(run("lint", "old=default", code=1), "NAME=INDEX is for the records of 'old'", "--insights")
     run("insights", store.folder, "--index", "new=default", "--export-queries", "new.jsonl")
     assert json.loads((tmp_path / "new.jsonl").read_text())["answer_page"] == "other.md"
     for since in ("", "--since=2026-11-30"):

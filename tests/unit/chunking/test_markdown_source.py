@@ -109,15 +109,27 @@ def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None
     assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (5, 5), (7, 7)]
 
 
+def many(letter: str) -> str:
+    return " ".join(f"{letter}{number}" for number in range(15))
+
+
 def test_text_after_footnotes_is_found_although_they_stand_further_down() -> None:
-    source = (
-        "## A\n\none two three[^1][^2]\n\nfour five six\n\nseven eight\n\n[^1]: the first note\n\n[^2]: a second one\n"
-    )
+    texts = [many(letter) for letter in "abc"]
+    source = f"## A\n\n{texts[0]}[^1][^2]\n\n{texts[1]}\n\n{texts[2]}\n\n[^1]: the first note\n\n[^2]: a second one\n"
     heading = Heading(2, "A")
-    contents = ["one two three", "the first note", "a second one", "four five six", "seven eight"]
+    contents = [texts[0], "the first note", "a second one", *texts[1:]]
     spans = SourceMap(read_markdown(source), [heading]).spans(heading, contents)
     assert [span.start_line for span in spans] == [1, 9, 11, 5, 7]
-    assert source[spans[3].char_start : spans[3].char_end] == "four five six"
+    assert source[spans[3].char_start : spans[3].char_end] == texts[1]
+
+
+def test_a_generated_text_does_not_take_the_place_of_an_earlier_one_with_the_same_beginning() -> None:
+    texts = [many("a"), f"run the following command now or later {many('b')}", many("c"), many("d")]
+    source = "## A\n\n" + "\n\n".join(texts)
+    heading = Heading(2, "A")
+    contents = [*texts[:3], "run the following command in the shell", texts[3]]
+    spans = SourceMap(read_markdown(source), [heading]).spans(heading, contents)
+    assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (5, 5), (7, 7), (7, 8), (9, 9)]
 
 
 def test_an_empty_source() -> None:

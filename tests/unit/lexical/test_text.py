@@ -217,9 +217,9 @@ def test_code_in_a_question_is_known_by_its_name(tmp_path, typed):
 @pytest.mark.parametrize(
     ("typed", "known"), [("422 unprocessable", True), ("423 locked", False), ("12 monkeys", False)]
 )
-def test_a_number_of_the_site_is_looked_for_whatever_the_other_words_are(tmp_path, typed, known):
+def test_a_number_of_the_site_is_recognised(tmp_path, typed, known):
     with opened(tmp_path / "index", [made_page("errors.md", "It answers 422 after 12 tries.")]) as searcher:
-        assert searcher._backend._sides.lexical.read(read_question(typed)).has_code is known
+        assert searcher._backend._sides.lexical.read(read_question(typed)).has_number is known
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,15 @@ def test_a_short_query_of_known_words_needs_them_together_or_something_near():
     assert is_answerable(known, NOTHING["near"], 1.0, 5000, NOTHING)
     assert is_answerable(known, None, 1.0, 5000, NOTHING)
     assert not is_answerable(known, 0.4, 0.0, 5000, NOTHING)  # no chunk that passes the filters has a word
+    assert is_answerable(known, 0.1, None, 5000, NOTHING)  # in semantic mode a cluster is not asked for words
     assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000, NOTHING)
+
+
+def test_a_number_of_the_site_needs_more_of_the_question():
+    question = replace(read("422 unprocessable entity", weight=20.0, known=0.5), has_number=True)
+    assert is_answerable(question, 0.3, 9.0, 5000, NOTHING)
+    assert not is_answerable(replace(question, has_number=False), 0.3, 9.0, 5000, NOTHING)
+    assert not is_answerable(replace(question, known=0.3), 0.3, 6.0, 5000, NOTHING)
 
 
 def test_a_single_word_that_the_site_has_is_always_answered():
@@ -318,14 +326,20 @@ def test_no_text_is_repeated_in_an_empty_index():
     assert repetition_factors(empty, empty, 0).tolist() == []
 
 
-def is_answered(question, similarities, *, known, hits=((), ())):
+def is_answered(question, similarities, *, known, hits=((), ()), by_words=True):
     """Returns whether any of two chunks matches; the model knows this share of the language of the second one."""
     ones, meaning = np.ones(2, np.float32), np.float32([1, known])
     chunk_map = SimpleNamespace(chunks=5000, meaning=meaning, chunk_factor=ones, section_factor=ones)
-    rules = ScoreRules(question, chunk_map, 0.5, NOTHING, WEIGHTS["matches"], by_words=True)
+    rules = ScoreRules(question, chunk_map, 0.5, NOTHING, WEIGHTS["matches"], by_words=by_words)
     found, scale = LexicalHits(np.array(hits[0], np.int64), np.array(hits[1], np.float32)), SemanticScale(0.9, 0.1)
     judged = rules.judged(np.arange(2), np.float32(similarities), found, {}, ones, headed=None, scale=scale)
     return bool(judged.matching.any())
+
+
+def test_in_semantic_mode_the_hits_of_a_back_end_that_looks_for_no_words_are_not_missed():
+    question = read("alias", weight=9.0, known=1.0)
+    assert is_answered(question, [0.2, 0.1], known=1, by_words=False)
+    assert not is_answered(question, [0.2, 0.1], known=1)
 
 
 @pytest.mark.parametrize("known", [0, 0.5])

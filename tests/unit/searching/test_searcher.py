@@ -285,6 +285,16 @@ def test_the_first_chunk_of_a_section_is_shown_unless_another_one_is_clearly_bet
         assert result.best.content == shown
 
 
+def test_a_chunk_with_words_of_the_question_is_not_replaced_by_one_without(tmp_path, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.searching.results._SHOWN_SHARE", 0.0)
+    texts = ["Stripes everywhere, and more of them.", "A zebra has them, too."]
+    with opened(
+        tmp_path / "index", [made_page("zebra.md", texts, title="Animals"), made_page("b.md", "Birds.")]
+    ) as searcher:
+        assert searcher.search("zebra").results[0].section.content == texts[1]
+        assert searcher.search("stripes of zebra").results[0].section.content == texts[0]
+
+
 def test_pages_bring_their_best_sections(searcher):
     query = SearchQuery("rotate keys", granularity="page", mode="semantic", include_weak=True)
     response = searcher.search(query)

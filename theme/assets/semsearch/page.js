@@ -60,7 +60,8 @@ class SemsearchPage extends SemsearchDialog {
 
   /** Shows the search in the address. */
   open() {
-    this.begin(parseSearch(location.search.replace(/(?<=[?&])q=/, `${NAME}=`), NAME));
+    const { search } = location;
+    this.begin(parseSearch(/[?&]query=/.test(search) ? search : search.replace(/(?<=[?&])q=/, `${NAME}=`), NAME));
   }
 
   /** Moves the focus to the field; on other pages the dialog opens instead. */

@@ -31,7 +31,8 @@ function groupsOf(parts, state) {
   // The engine decides which words count. A title may have them in another form than the texts.
   const { query = "" } = answer ?? {};
   const marked = wordsOf(results.flatMap(({ sections }) => sections));
-  const asked = plain(query).split(" ").filter((word) => word.length > 2 && marked.some((other) => akin(other, word)));
+  const isForm = (word) => word.length > 3 && marked.some((other) => other.length < word.length + 3 && akin(other, word));
+  const asked = [...new Set(plain(query).split(" "))].filter(isForm);
   const rows = new Rows(parts, [...marked, ...asked], query);
   const matches = results.filter(({ weak }) => !weak);
   const weaker = results.filter(({ weak }) => weak);

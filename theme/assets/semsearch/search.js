@@ -126,6 +126,7 @@ export class Search {
   /** Stops when the dialog has closed. */
   rest() {
     clearTimeout(this.#pending);
+    this.#since = 0;
     this.#supersede();
     this.#settle();
     clearTimeout(this.#again);

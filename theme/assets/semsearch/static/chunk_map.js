@@ -16,9 +16,10 @@ export function chunkMap(core, chunks, weights) {
 }
 
 /** Returns the place of the chunk of a section that is shown, see `shown_rows` of searching/results.py; `at` is the best. */
-export function shownOf(at, { rows, scores, ranks }, { sectionOf, shown }) {
+export function shownOf(at, { rows, scores, ranks, lexical }, { sectionOf, shown }) {
   const first = rows.indexOf(sectionOf.indexOf(sectionOf[rows[at]]));
-  return scores[first] >= shown * scores[at] && ranks.get(rows[first]) === ranks.get(rows[at]) ? first : at;
+  const same = ranks.get(rows[first]) === ranks.get(rows[at]) && (!lexical || lexical[first] > 0 || !lexical[at]);
+  return same && scores[first] >= shown * scores[at] ? first : at;
 }
 
 /** Returns the factor of both sides of each chunk: lower for one with little text, or with a text on many pages. */

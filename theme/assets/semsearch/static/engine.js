@@ -8,6 +8,7 @@ const ENGLISH = {
   mode_loading: "Matching words only, until the search by meaning is loaded…",
 };
 const PROBE = 1200; // milliseconds to wait for a sidecar
+const LATEST = 30_000; // and after which it does not count from the next page on, either
 const PATIENCE = 450; // milliseconds to wait for the search by meaning
 const PAUSE = 10; // milliseconds without a key, after which the last word is fetched
 const HURRY = 400; // milliseconds to wait for the texts of all results
@@ -33,7 +34,7 @@ async function findIndex({ api_url: api, site_url: site, version }, root) {
   const key = `${url} ${site ?? ""} ${version ?? ""}`; // versions share the storage
   const known = stored((storage) => storage.getItem(key));
   if (known) return JSON.parse(known);
-  const asked = fetch(url).then(async (response) => {
+  const asked = fetch(url, { signal: AbortSignal.timeout(LATEST) }).then(async (response) => {
     const found = indexFor(site, version, await response.json().catch(() => ({})));
     // 500 and above come from a proxy whose sidecar is down at the moment.
     if (response.status < 500 && response.status !== 429) stored((storage) => storage.setItem(key, JSON.stringify(found)));

@@ -35,15 +35,20 @@ export function kindPriors(question, kinds) {
 /** Returns the best score of words, relative to that of a chunk with every word of the question once. */
 const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 
-/** Returns whether the site answers the question at all, judged by its best similarity, null for none, and lexical score. */
+/**
+ * Returns whether the site answers the question at all, judged by its best similarity, null for none, and lexical score,
+ * null if no words were looked for.
+ */
 export function isAnswerable(question, { similarity, words }, { rule, chunks }) {
-  const { known, telling, has_code } = question;
+  const { known, telling, has_code, has_number } = question;
   const held = Math.min(1, heldOf(question, words));
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
-  if (words && has_code) return true;
-  if (words && known === 1 && telling.length <= rule.short) {
-    const isNear = similarity === null || similarity >= (rule.near ?? 0) * size; // bundles of older versions have none
-    if (telling.length === 1 || held >= rule.together || isNear) return true;
+  if (words !== 0) {
+    if (has_code || (has_number && known >= rule.number)) return true;
+    if (known === 1 && telling.length <= rule.short) {
+      const isNear = similarity === null || similarity >= (rule.near ?? 0) * size; // bundles of older versions have none
+      if (telling.length === 1 || words === null || held >= rule.together || isNear) return true;
+    }
   }
   if (similarity === null) return known + held >= (rule.by_words ?? 1);
   const needed = rule.similarity * size - rule.known * known - rule.words * held;

@@ -147,7 +147,7 @@ class Asked {
 
   /**
    * Returns the score of a chunk that has each telling word once, the share of it that comes from known words, and
-   * whether the site has one that is written as code, or a number such as 422.
+   * whether the site has one that is written as code, and a number such as 422.
    */
   weigh() {
     let [weight, known] = [0, 0];
@@ -163,10 +163,9 @@ class Asked {
         if (chunks) known += inverse;
       }
     }
-    const isThere = ({ word, forms }) =>
-      codeForms(word, forms).some((form) => this.known.identifier(form)) ||
-      (/^[0-9]{3,}$/.test(word) && this.known.find(word)?.chunks > 0);
-    return { weight, known: weight ? known / weight : 0, has_code: this.words.some(isThere) };
+    const has_code = this.words.some(({ word, forms }) => codeForms(word, forms).some((form) => this.known.identifier(form)));
+    const has_number = this.words.some(({ word }) => /^[0-9]{3,}$/.test(word) && this.known.find(word)?.chunks > 0);
+    return { weight, known: weight ? known / weight : 0, has_code, has_number };
   }
 
   #chunksWith(term) {

@@ -76,6 +76,7 @@ function withPriors(scores, rows, { question, weights, kindOf, factorOf }) {
 function matchesAmong(scores, candidates, { question, asked, semantic: side, weights, phrased, evidence }) {
   const { rows, semantic, worded, named, ranks, byMeaning } = candidates;
   const best = evidence?.(candidates) ?? { similarity: highest(semantic ?? [], -1), words: highest(worded, 0) };
+  if (byMeaning && !best.words) best.words = null; // not every back end looks for words then
   const isJudged = side?.measured && semantic && rows.length && !named.size && !phrased;
   const rule = weights.static_matches;
   const least = isJudged ? matchShare(question, best, rule) : rule.share;
