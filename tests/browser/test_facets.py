@@ -183,6 +183,25 @@ def test_a_group_scrolls_into_view_when_it_is_opened(page, site):
     page.wait_for_function(shown, arg=page.locator(f"{PANEL} [data-field=date]").last.element_handle())
 
 
+def test_the_beginning_of_a_question_is_not_offered_as_a_filter(page, site):
+    def how_to(body):
+        body["facets"]["tags"] = [{"value": "How to", "count": 1}, {"value": "token", "count": 1}]
+        return body
+
+    def values(route):
+        answer = route.fetch().json()
+        field = next(item for item in answer["facets"] if item["name"] == "tags")
+        field["values"] = [{"value": "How to", "count": 3}, {"value": "token", "count": 3}]
+        route.fulfill(json=answer)
+
+    page.route("**/api/v1/facets", values)
+    site.sidecar.change = how_to
+    open_box(page, site)
+    page.locator(".ss-chip").first.wait_for()
+    put_question(page, "how to rotate a token")
+    page.get_by_role("button", name="Filter: Tags: token").wait_for()
+
+
 @pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_the_filter_that_a_question_names_is_offered_and_taken_with_a_key(page, site):
     open_box(page, site)

@@ -157,6 +157,23 @@ def test_sidecar_on_the_same_origin_is_preferred_to_the_files(page, static_site,
         page.locator(f"{MODE}[data-mode=reserve]").wait_for()
 
 
+def test_a_sidecar_that_answers_late_is_used_from_the_next_page_on(page, static_site, serving):
+    with serving.SiteServer(static_site(static="auto", api_url="/-/semsearch")) as server:
+        held = []
+        page.route("**/api/v1/facets", lambda route: held.append(route))
+        page.goto(f"{server.url}#semsearch=rotate+an+access+token")
+        page.locator(f"{MODE}[data-mode=static]").wait_for()
+        with page.expect_response("**/api/v1/facets") as answered:
+            held[0].continue_()
+        answered.value.finished()
+        page.wait_for_function("Object.keys(sessionStorage).some((key) => key.includes('/api/v1/facets'))")
+        page.unroute("**/api/v1/facets")
+        page.goto(f"{server.url}guide/install/#semsearch=rotate+an+access+token")
+        page.locator(OPTION).first.wait_for()
+        expect(page.locator(MODE)).to_be_hidden()
+        assert server.sidecar.questions == ["rotate an access token"]
+
+
 def test_each_version_asks_its_own_index_of_a_shared_sidecar(page, static_site, serving):
     """mike builds each version with its own `site_url`; the alias `latest` is a copy of one."""
     entries = {"static": "auto", "api_url": "/-/semsearch"}
