@@ -22,6 +22,7 @@ _USAGE_FIELDS = ("facets", "filters", "language", "limit", "min_score", "offset"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
+    _replace_closed_streams()
     _write_anything()
     parser = build_parser(COMMANDS)
     given = parse_arguments(parser, arguments)
@@ -64,13 +65,14 @@ def _write_nothing_more() -> None:
 
 
 def _write_anything() -> None:
-    """Makes standard output print escapes for characters that the terminal cannot show.
-
-    A stream that is closed (`>&-`) is empty, or takes everything without a word, as it does for `print`.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # the lowest free descriptor is that of the stream
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    """Makes standard output print escapes for characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _replace_closed_streams() -> None:
+    """Opens the null device in place of the standard streams that are closed, such as by `>&-`."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # the lowest free descriptor is that of the stream
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))

@@ -276,7 +276,7 @@ def _report(form: str, index: str | None, searches: Sequence[Search], **about: A
 
 
 def _searches(folder: str | None, site: str | None, since: str = "") -> Sequence[Search]:
-    """Reads the recorded searches since a day, of one of several indexes if it is named; none without a folder."""
+    """Reads the searches recorded since a day, of one index (`site`) or of all; without a folder there are none."""
     from mkdocs_semsearch.insights.store import InsightStore, first_hour
 
     hour = first_hour(since)

@@ -57,7 +57,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 REUSED = "reused"
-"""Name of the stage that says that the vector of a query came from the cache; its seconds mean nothing."""
+"""Name of the stage that marks a query whose vector came from the cache; its time is meaningless."""
 
 
 _RETRY_SECONDS = 60

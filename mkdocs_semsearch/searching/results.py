@@ -266,15 +266,14 @@ class ResultWriter:
     boost: NDArray[np.float32]
     matcher: Matcher
     candidates: Candidates
-    explain: bool
+    query: SearchQuery
     nearest: NearestSentence | None
-    question: str
     readers: ReaderWords
 
     def write(self, item: RankedItem) -> Result:
         """Returns the result for a ranked item."""
         page = self.records.page(self.shown[item.best])
-        explain = self._explain(item.best) if self.explain else None
+        explain = self._explain(item.best) if self.query.explain else None
         score = presented_score(item.score)
         if item.sections is None:
             section = self._section(item.best)
@@ -302,9 +301,9 @@ class ResultWriter:
         chunk = self.shown[position]
         page = self.records.page(chunk)
         questions, keywords = self.readers.names_of(page.path, page.frontmatter)
-        if rule == "title" and literal_name(self.question) in map(literal_name, questions):
+        if rule == "title" and literal_name(self.query.query) in map(literal_name, questions):
             rule = "pin"
-        if rule == "heading" and literal_name(self.question) in map(literal_name, keywords):
+        if rule == "heading" and literal_name(self.query.query) in map(literal_name, keywords):
             rule = "keyword"
         boost = float(self.boost[self.records.page_of[chunk]])
         added = self._keywords(chunk, page)

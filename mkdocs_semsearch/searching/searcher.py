@@ -314,15 +314,7 @@ class Searcher:
         records = self._shown_records(list(shown.values()))
         nearest = None if vector is None else self._encoder.nearest_sentence(vector)
         writer = ResultWriter(
-            records,
-            shown,
-            chunk_map.boost,
-            matches.matcher,
-            candidates,
-            query.explain,
-            nearest,
-            query.query,
-            self._readers,
+            records, shown, chunk_map.boost, matches.matcher, candidates, query, nearest, self._readers
         )
         return tuple(writer.write(item) for item in matches.ranked.results)
 

@@ -94,11 +94,15 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | 
     """
     source = theme_dir() / ASSETS
 
-    def kept(folder: str, names: list[str]) -> list[str]:
+    templates = shutil.ignore_patterns("*.html")  # they would be treated as pages of the site
+
+    def kept(folder: str, names: list[str]) -> set[str]:
+        if own is None:
+            return templates(folder, names)
         place = Path(folder).relative_to(source)
-        theirs = {name for name in names if own is not None and (own / place / name).is_file()}
-        there = {name for name in theirs if (site_dir / ASSETS / place / name).is_file()}  # it may exclude some
-        return [name for name in names if name.endswith(".html") or name in there]  # HTML would be a page of the site
+        # The site may exclude a file of the docs folder.
+        theirs = [name for name in names if all((top / place / name).is_file() for top in (own, site_dir / ASSETS))]
+        return {*templates(folder, names), *theirs}
 
     shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=kept)
     publish_assets(site_dir / ASSETS, source)

@@ -43,10 +43,11 @@ export function fill(place, { store, t, setFilters, input, status }) {
 /** Returns the longest value of a facet that occurs in the question and narrows its results. */
 function named({ query, facets, total }, fields, filters) {
   const words = ` ${plain(query)} `;
+  const isIn = (name) => name.length >= SHORTEST && !BEGINNING.test(name) && words.includes(` ${name} `);
   const found = fields.flatMap((field) =>
     (field.values ?? [])
       .map(({ value }) => ({ field, value: `${value}`, name: plain(`${value}`) }))
-      .filter(({ value, name }) => name.length >= SHORTEST && !BEGINNING.test(name) && words.includes(` ${name} `) && narrows(field.name, value)),
+      .filter(({ value, name }) => isIn(name) && narrows(field.name, value)),
   );
   return found.sort((a, b) => b.name.length - a.name.length)[0];
 

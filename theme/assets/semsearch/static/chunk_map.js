@@ -12,14 +12,14 @@ export function chunkMap(core, chunks, weights) {
   let section = -1;
   const sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
   const map = { pageOf, sectionOf, firstChunk, sectionFactors: core.array("section_factors") };
-  return { ...map, shown: weights.sections?.shown, chunkFactors: factorsOf(core, map, weights) };
+  return { ...map, shownShare: weights.sections?.shown, chunkFactors: factorsOf(core, map, weights) };
 }
 
 /** Returns the place of the chunk of a section that is shown, see `shown_rows` of searching/results.py; `at` is the best. */
-export function shownOf(at, { rows, scores, ranks, lexical }, { sectionOf, shown }) {
+export function shownOf(at, { rows, scores, ranks, lexical }, { sectionOf, shownShare }) {
   const first = rows.indexOf(sectionOf.indexOf(sectionOf[rows[at]]));
   const same = ranks.get(rows[first]) === ranks.get(rows[at]) && (!lexical || lexical[first] > 0 || !lexical[at]);
-  return same && scores[first] >= shown * scores[at] ? first : at;
+  return same && scores[first] >= shownShare * scores[at] ? first : at;
 }
 
 /** Returns the factor of both sides of each chunk: lower for one with little text, or with a text on many pages. */

@@ -3,12 +3,12 @@
 /** Returns the pages that pass filters, newest first: the answer to an empty question. See searching/listing.py. */
 export async function browse(searcher, { filters, facets, started, limit = 10, offset = 0, sections_per_page = 3, sort }) {
   if (!filters.length) throw Object.assign(new Error("The query is empty: type at least one word."), { status: 422 });
-  const { boost, bundle, chunks, fields, pageOf, sectionOf } = searcher;
+  const { boost, bundle, fields, pageOf, sectionOf } = searcher;
   const day = fields.column(sort === "newest" ? "page.last_modified" : "date");
   const [mask, date] = await Promise.all([searcher.filtered(filters), day]);
   const sections = new Map();
   let last = -1;
-  for (const row of rowsOf(mask)) {
+  for (const row of searcher.rowsOf(mask)) {
     const page = pageOf[row];
     if (!sections.has(page)) sections.set(page, []);
     if (sectionOf[row] !== last) sections.get(page).push(row);
@@ -20,7 +20,7 @@ export async function browse(searcher, { filters, facets, started, limit = 10, o
   const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
   const [results, counts] = await Promise.all([
     searcher.writeListed(pages.map((page) => sections.get(page)), sections_per_page),
-    Promise.all(facets.map(async (name) => searcher.countRows(name, rowsOf(await searcher.filteredBut(name, filters))))),
+    Promise.all(facets.map(async (name) => searcher.countRows(name, searcher.rowsOf(await searcher.filteredBut(name, filters))))),
   ]);
   return {
     query: "",
@@ -34,11 +34,6 @@ export async function browse(searcher, { filters, facets, started, limit = 10, o
     facets: Object.fromEntries(facets.map((name, at) => [name, counts[at]])),
     results,
   };
-
-  /** Returns the rows that a mask allows; all without one. */
-  function rowsOf(mask) {
-    return Array.from({ length: chunks }, (_, row) => row).filter((row) => !mask || mask[row]);
-  }
 }
 
 /** Orders matches and weaker results by the day of their last change, newest first. */

@@ -6,7 +6,7 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { judge, lexicalDepth, only, presented, rankPages, rounded, score } from "./ranking.js";
+import { judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
 import { pageRecord, Records, sectionRecord } from "./records.js";
 import { asWritten, readQuestion } from "./text.js";
 
@@ -156,6 +156,11 @@ export class Searcher {
     const records = await this.records.read(rows);
     const sections = records.map(({ chunk, page }) => sectionRecord(chunk, page, { excerpt: "", highlights: [] }));
     return { build_id: this.bundle.pointer.build_id, page: pageRecord(records[0].page), sections };
+  }
+
+  /** Returns the rows that a mask allows; all without one. */
+  rowsOf(mask) {
+    return rowsOf(mask, this.chunks);
   }
 
   /** Returns a mask: 1 for the chunks that pass filters; null for all. */
