@@ -40,12 +40,12 @@ class Heading:
     """A heading of the page.
 
     Attributes:
-        level: 1 to 6.
+        level: 1 to 6; 0 for the title of a note with headings.
         text: the visible text, without permalink marks.
         anchor: its id, or the id of the `<section>` that it starts, or None.
         excluded: whether the author excludes its section, subsections included, from the search.
         api: the documented object that the heading names, if any.
-        has_end: whether a `SectionEnd` ends its section.
+        has_end: whether it is the first one in an enclosing element, such as a note, whose end is a `SectionEnd`.
     """
 
     level: int
@@ -150,7 +150,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class SectionEnd:
-    """The end of a section inside another one: what follows belongs to the section before its heading."""
+    """The end of an element with headings: what follows belongs to the section before the first of these headings."""
 
 
 PageItem = Heading | Block | SectionEnd
@@ -166,6 +166,7 @@ def split_sections(
     not repeated. A different h1 is the second element of the path, because results show the title of the navigation,
     and readers may search for either. For a page without a title, the first h1 is the title. A page with nothing but a
     title is one section without blocks, so that it is found by its title; not if the author excludes a part of it.
+    Headings in an enclosing element are below the section around it, whatever their level.
 
     Args:
         found: the result of `read_page`.
@@ -177,18 +178,20 @@ def split_sections(
     path: list[Heading] = []
     section = Section((title,))
     sections = [section]
-    outer: tuple[Section, list[Heading]] | None = None
+    outer: list[tuple[Section, list[Heading], int | None]] = []
     excluded_level: int | None = None
     excludes = False
     for item in found:
         if isinstance(item, SectionEnd):
-            if outer is not None:
-                (section, path), outer = outer, None
+            section, path, excluded_level = outer.pop()
             continue
         if isinstance(item, Block):
             if excluded_level is None:
                 section.blocks.append(item)
             continue
+        if item.has_end:
+            outer.append((section, path.copy(), excluded_level))
+            excluded_level = None if excluded_level is None else 0  # of whatever level, it is in an excluded section
         if excluded_level is not None and item.level > excluded_level:
             continue
         excluded = item.excluded or (is_excluded is not None and is_excluded(item))
@@ -196,11 +199,10 @@ def split_sections(
         excludes |= excluded
         if excluded:
             continue
-        if item.has_end:
-            outer = section, path.copy()
-        while path and path[-1].level >= item.level:
+        around = len(outer[-1][1]) if outer else 0
+        while len(path) > around and path[-1].level >= item.level:
             path.pop()
-        section.has_subsections = section.heading is None or item.level > section.heading.level
+        section.has_subsections = item.has_end or section.heading is None or item.level > section.heading.level
         path.append(item)
         section = Section(_hierarchy(title, path), item.anchor or section.anchor, heading=item)
         sections.append(section)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.artifact import fields as artifact_fields
 from mkdocs_semsearch.artifact.fields import ChunkKind, FacetDeclaration, PageKind
-from mkdocs_semsearch.chunking.blocks import Block, Heading, Section, join_blocks, split_sections, without_code_marks
+from mkdocs_semsearch.chunking.blocks import Block, Section, join_blocks, split_sections, without_code_marks
 from mkdocs_semsearch.chunking.code_languages import GRAMMAR_PACKAGES, FenceLanguages
 from mkdocs_semsearch.chunking.code_structure import node_types, structure_of
 from mkdocs_semsearch.chunking.document import Chunk, ChunkedPage, ChunkedText, Document, Recognised, embedding_text
@@ -166,7 +166,7 @@ class Chunker:
             code = [item for item in found if isinstance(item, Block) and item.kind == "code"]
             with_language = iter(FenceLanguages(markdown.fences).restore(code))
             found = [next(with_language) if isinstance(item, Block) and item.kind == "code" else item for item in found]
-            source_map = SourceMap(markdown, [item for item in found if isinstance(item, Heading)])
+            source_map = SourceMap(markdown, found)
         sections = split_sections(found, plain_text(document.title), source_map.is_excluded if source_map else None)
         code_languages = _languages(block for section in sections for block in section.blocks)
         chunks = tuple(self._chunks(sections, source_map))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from mkdocs_semsearch.chunking.blocks import Heading
+from mkdocs_semsearch.chunking.blocks import Block, Heading, PageItem, SectionEnd
 from mkdocs_semsearch.chunking.code_languages import Fence, canonical_language, without_annotations
 from mkdocs_semsearch.chunking.document import without_fences
 from mkdocs_semsearch.chunking.front_matter import read_front_matter
@@ -213,6 +213,22 @@ class SourceSpan:
 NO_SPAN = SourceSpan(None, None, None, None)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the text of a section is in the source.
+
+    Attributes:
+        start, end: offsets, end exclusive.
+        begins: whether the section begins at `start`; text that is not in the source only follows it.
+        shared: whether other sections can have a part of this place, so that its own text must be searched.
+    """
+
+    start: int
+    end: int
+    begins: bool
+    shared: bool
+
+
 class SourceMap:
     """Maps the headings of a page and the text under them to its Markdown source.
 
@@ -220,11 +236,12 @@ class SourceMap:
     its place is that of the nearest matched heading before it.
     """
 
-    def __init__(self, markdown: MarkdownSource, headings: Sequence[Heading]) -> None:
+    def __init__(self, markdown: MarkdownSource, found: Iterable[PageItem]) -> None:
+        """Matches the headings among the items of a page."""
         self._markdown = markdown
         self._line_starts = _line_starts(markdown.text)
         self._excluded: set[int] = set()
-        self._sections = self._match(headings)
+        self._sections = self._match([item for item in found if not isinstance(item, Block)])
 
     def is_excluded(self, heading: Heading) -> bool:
         """Returns whether the source has `data-search-exclude` on a heading; Material removes it from the HTML."""
@@ -237,43 +254,80 @@ class SourceMap:
             heading: one of the page's headings, or None for the text before the first one.
             contents: `Chunk.content` of the section's chunks.
         """
-        start, end = self._sections[id(heading) if heading is not None else None]
-        if len(contents) == 1:
-            return [self._span(start, end)]
-        finder = _Finder(self._markdown.text_only, start, end)
+        place = self._sections[id(heading) if heading is not None else None]
+        if len(contents) == 1 and not place.shared:
+            return [self._span(place.start, place.end)]
+        finder = _Finder(self._markdown.text_only, place.start, place.end)
         found = [finder.find(content) for content in contents]
-        starts = [start] + [chunk_start for chunk_start, _ in found[1:]]
-        ends = [chunk_end for _, chunk_end in found[:-1]] + [end]
+        starts = [place.start] + [chunk_start for chunk_start, _ in found[1:]]
+        ends = [chunk_end for _, chunk_end in found[:-1]] + [place.end]
+        if place.shared:
+            first, last = found[0][0], found[-1][1]
+            starts[0] = place.start if place.begins or first is None else first
+            ends[-1] = place.end if last is None else last
         return [self._span(*span) for span in _without_gaps(starts, ends)]
 
-    def _match(self, headings: Sequence[Heading]) -> dict[int | None, tuple[int, int]]:
-        """Returns start and end of each section, by identity of its heading."""
+    def _match(self, items: Sequence[Heading | SectionEnd]) -> dict[int | None, _Place]:
+        """Returns the place of each section, by identity of its heading."""
         places = self._markdown.headings
-        matched: list[tuple[Heading, int]] = []
         known: dict[str, list[int]] = {}
         for index, place in enumerate(places):
             known.setdefault(place.comparable, []).append(index)
-        next_place = 0
-        for heading in headings:
-            same = known.get(comparable_heading(heading.text), [])
+        next_place = depth = 0
+        matched: list[tuple[Heading, int, int]] = []
+        for item in items:
+            depth += 1 if isinstance(item, Heading) and item.has_end else -1 if isinstance(item, SectionEnd) else 0
+            same = known.get(comparable_heading(item.text), []) if isinstance(item, Heading) else []
             nearest = bisect_left(same, next_place)
-            if nearest == len(same):
+            if isinstance(item, SectionEnd) or nearest == len(same):
                 continue
-            place = places[same[nearest]]
+            found = places[same[nearest]]
             next_place = same[nearest] + 1
-            matched.append((heading, place.start))
-            if place.excluded:
-                self._excluded.add(id(heading))
-        ends = [start for _, start in matched] + [len(self._markdown.text)]
-        own = {id(heading): (start, end) for (heading, start), end in zip(matched, ends[1:], strict=True)}
-        spans: dict[int | None, tuple[int, int]] = {None: (self._markdown.body_start, ends[0])}
-        current = spans[None]
-        if not self._markdown.text[slice(*current)].strip() and matched:
+            matched.append((item, found.start, depth))
+            if found.excluded:
+                self._excluded.add(id(item))
+        own = self._places(matched)
+        current = own[None]
+        if not self._markdown.text[slice(current.start, current.end)].strip() and matched:
             current = own[id(matched[0][0])]
-        for heading in headings:
-            current = own.get(id(heading), current)
-            spans[id(heading)] = current
+        spans: dict[int | None, _Place] = {None: own[None]}
+        outer: list[_Place] = []
+        for item in items:
+            if isinstance(item, SectionEnd):
+                current = outer.pop()
+                continue
+            if item.has_end:
+                outer.append(current)
+            inside = replace(current, begins=False, shared=current.shared or bool(outer))
+            spans[id(item)] = current = own.get(id(item), inside)
         return spans
+
+    def _places(self, matched: Sequence[tuple[Heading, int, int]]) -> dict[int | None, _Place]:
+        """Returns the places of the text before all headings, and of the sections of some headings.
+
+        The text of a section may go on after an element with headings, such as a note, so it ends where the next
+        heading outside of this element begins.
+
+        Args:
+            matched: headings with their start in the source and the number of elements around them.
+        """
+        starts = [(self._markdown.body_start, 0), *((start, depth) for _, start, depth in matched)]
+        ends = [len(self._markdown.text)] * len(starts)
+        later: list[tuple[int, int]] = []  # headings that can end a section, with growing numbers of elements
+        for index in range(len(starts) - 1, -1, -1):
+            start, depth = starts[index]
+            while later and later[-1][1] > depth:
+                later.pop()
+            ends[index] = later[-1][0] if later else ends[index]
+            later.append((start, depth))
+        following = [start for start, _ in starts[1:]] + ends[-1:]
+        places = [
+            _Place(start, end, begins=True, shared=depth > 0 or end != after)
+            for (start, depth), end, after in zip(starts, ends, following, strict=True)
+        ]
+        return {None: places[0]} | {
+            id(heading): place for (heading, *_), place in zip(matched, places[1:], strict=True)
+        }
 
     def _span(self, start: int, end: int) -> SourceSpan:
         """Removes white space at both ends and adds the line numbers."""

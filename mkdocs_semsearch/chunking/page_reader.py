@@ -45,9 +45,12 @@ from mkdocs_semsearch.chunking.inline_text import (
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_PARAMETER_HEADING = "doc-heading-parameter"
-"""Class of a heading around the name of a parameter, which mkdocstrings writes on request. Its section ends with the
-item of the list, so that what follows the list, such as the return value, stays in the section of the function."""
+_ENCLOSING_TAGS = frozenset({"li", "dd", "blockquote", "details"})
+_ENCLOSING_CLASS, _ENCLOSING_TITLE = "admonition", "admonition-title"
+"""Elements whose headings end with them: the text after a note is not about the heading inside of the note, and what
+follows the parameters that mkdocstrings lists, such as the return value, belongs to the function. The title of a note
+with headings is a heading above them."""
+_HEADINGS = ", ".join(sorted(HEADING_TAGS))
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 _MAX_LINK_TEXT = 200
@@ -61,6 +64,9 @@ _MAX_INDENT = 8
 """Levels of a nested list that are indented."""
 
 _TITLE_CLASSES = frozenset({"custom-block-title", "markdown-alert-title"})
+
+_ENCLOSED_END = "/enclosed"
+"""Marks the end of an enclosing element, after its closing tag."""
 
 
 def parse_html(html: str) -> LexborNode:
@@ -109,7 +115,8 @@ class _PageReader:
         self._footnotes = Footnotes()
         self._inline: list[str] = []
         self._lists: list[Iterator[str]] = []  # of each open list, the markers of its next items
-        self._items_are_sections: list[bool] = []
+        self._has_section: list[bool] = []  # of each open enclosing element, whether it contains a heading
+        self._names_sections = False
         self._marker = ""
         self._leads = False
         self._titles = False
@@ -164,7 +171,12 @@ class _PageReader:
     def _enter_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Iterator[LexborNode | str]:
         children = child_nodes(node)
         classes = class_names(attributes)
-        self._leads = tag == "summary" or "admonition-title" in classes
+        if self._names_sections and (tag == "summary" or _ENCLOSING_TITLE in classes):
+            self._names_sections = False
+            if node.css_first(_HEADINGS) is None:
+                self._add_name(node)
+                return
+        self._leads = tag == "summary" or _ENCLOSING_TITLE in classes
         self._titles = self._leads or not _TITLE_CLASSES.isdisjoint(classes)
         if self._footnotes.take(node, classes):
             return
@@ -172,7 +184,6 @@ class _PageReader:
             numbers = itertools.count(_start_number(attributes))
             self._lists.append((f"{number}. " for number in numbers) if tag == "ol" else itertools.repeat("- "))
         elif tag == "li":
-            self._items_are_sections.append(False)
             self._open_item(node)
         elif tag == "dd":
             self._marker = ": "
@@ -182,26 +193,48 @@ class _PageReader:
             return  # source code under a documented object, as mkdocstrings before 0.16 marks it
         elif "tabbed-set" in classes:
             children = _labels_before_panels(children)
+        encloses = tag in _ENCLOSING_TAGS or _ENCLOSING_CLASS in classes
+        if encloses:
+            self._has_section.append(False)
+            titled = tag == "details" or _ENCLOSING_CLASS in classes
+            self._names_sections = titled and node.css_first(_HEADINGS) is not None
         yield from children
         yield f"/{tag}"
+        if encloses:
+            yield _ENCLOSED_END
 
     def _leave(self, closing: str) -> None:
         if closing == CODE_END:
             self._inline.append(CODE_END)
+            return
+        if closing == _ENCLOSED_END:
+            if self._has_section.pop():
+                self._found.append(SectionEnd())
             return
         self._flush(as_item=closing in ("/dt", "/dd"))
         if closing in ("/ul", "/ol", "/menu") and self._lists:
             self._lists.pop()
         if closing in ("/li", "/dd"):
             self._marker = ""
-        if closing == "/li" and self._items_are_sections.pop():
-            self._found.append(SectionEnd())
 
     def _open_item(self, node: LexborNode) -> None:
         self._marker = next(self._lists[-1]) if self._lists else "- "
         box = node.css_first("input[type=checkbox]") if "task-list" in (node.attributes.get("class") or "") else None
         if box is not None:
             self._marker += "[x] " if "checked" in box.attributes else "[ ] "
+
+    def _add_name(self, node: LexborNode) -> None:
+        """Adds the title of an enclosing element as the heading above those inside of the element."""
+        text = text_without_permalink(node)
+        if text:
+            self._found.append(Heading(0, text, has_end=self._begins_section()))
+
+    def _begins_section(self) -> bool:
+        """Returns whether the next heading is the first one in its enclosing element."""
+        first = self._has_section[-1:] == [False]
+        if first:
+            self._has_section[-1] = True
+        return first
 
     def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._flush()
@@ -211,10 +244,8 @@ class _PageReader:
             level = int((node.tag or "h6")[1])
             signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
             shown = f"{signature[1]}(…)" if signature else text
-            has_end = bool(self._items_are_sections) and _PARAMETER_HEADING in class_names(attributes)
-            if has_end:
-                self._items_are_sections[-1] = True
-            self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node), has_end))
+            ends = self._begins_section()
+            self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node), has_end=ends))
             if signature:
                 code = node.css_first("code")
                 language = language_of_classes(code.attributes.get("class")) if code is not None else None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_semsearch.chunking.blocks import Block, Heading
+from mkdocs_semsearch.chunking.blocks import Block, Heading, SectionEnd
 from mkdocs_semsearch.chunking.code_languages import FenceLanguages
 from mkdocs_semsearch.chunking.markdown_source import SourceMap, comparable_heading, read_markdown
 
@@ -107,6 +107,15 @@ def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None
         heading, ["one two three", "made by a macro", "four five six"]
     )
     assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (5, 5), (7, 7)]
+
+
+def test_text_around_a_note_with_headings_has_its_own_lines() -> None:
+    source = '## A\n\none two\n\n??? note "Title"\n\n    lead\n\n    ### B\n\n    three\n\nfour five\n\n## C\n\nsix\n'
+    first, title, inner, last = Heading(2, "A"), Heading(0, "Title", has_end=True), Heading(3, "B"), Heading(2, "C")
+    found = SourceMap(read_markdown(source), [first, Block("text", "one two"), title, inner, SectionEnd(), last])
+    contents = ((first, ["one two", "four five"]), (title, ["lead"]), (inner, ["three"]), (last, ["six"]))
+    spans = [[(span.start_line, span.end_line) for span in found.spans(*each)] for each in contents]
+    assert spans == [[(1, 3), (13, 13)], [(7, 7)], [(9, 11)], [(15, 17)]]
 
 
 def many(letter: str) -> str:

@@ -180,6 +180,56 @@ def test_the_section_of_a_parameter_ends_with_its_item() -> None:
     assert "to 9." in parameter
 
 
+@pytest.mark.parametrize("tag", ["blockquote", "li", "dd", "details", 'div class="admonition note"'])
+def test_what_follows_an_element_with_headings_is_not_about_these_headings(tag: str) -> None:
+    html = (
+        f'<h2 id="a">A</h2><p>before</p><{tag}><p>lead</p><h1 id="b">B</h1><p>inside</p><h2>C</h2><p>deeper</p>'
+        f"</{tag.split()[0]}><p>after</p><h2>D</h2><p>last</p>"
+    )
+    sections = split_sections(read_page(html), "Page")
+    texts = {section.hierarchy: " ".join(block.text.strip(" -:") for block in section.blocks) for section in sections}
+    assert texts == {
+        ("Page", "A"): "before lead after",
+        ("Page", "A", "B"): "inside",
+        ("Page", "A", "B", "C"): "deeper",
+        ("Page", "D"): "last",
+    }
+
+
+def test_the_title_of_a_note_is_above_its_headings() -> None:
+    details = "<details><summary>{0}</summary><p>About {0}.</p><h3>What is it?</h3><p>It is {0}.</p></details>"
+    html = f'<h2 id="a">Terms</h2>{details.format("Pod")}{details.format("Node")}<p>end</p>'
+    sections = split_sections(read_page(html), "Page")
+    assert [(section.hierarchy[1:], [block.text for block in section.blocks]) for section in sections] == [
+        (("Terms",), ["end"]),
+        (("Terms", "Pod"), ["About Pod."]),
+        (("Terms", "Pod", "What is it?"), ["It is Pod."]),
+        (("Terms", "Node"), ["About Node."]),
+        (("Terms", "Node", "What is it?"), ["It is Node."]),
+    ]
+    assert {section.anchor for section in sections} == {"a"}
+
+
+def test_a_heading_in_the_title_of_a_note_keeps_its_id() -> None:
+    html = '<h2 id="a">A</h2><details><summary><h3 id="b">B</h3></summary><p>x</p></details><p>y</p>'
+    sections = split_sections(read_page(html), "Page")
+    assert [(section.hierarchy, section.anchor) for section in sections] == [
+        (("Page", "A"), "a"),
+        (("Page", "A", "B"), "b"),
+    ]
+
+
+def test_headings_in_a_note_of_an_excluded_section_are_excluded() -> None:
+    html = (
+        '<h2 data-search-exclude>A</h2><div class="admonition"><h1>B</h1><p>no</p></div><p>no</p><h2>C</h2><p>yes</p>'
+        "<blockquote><h3 data-search-exclude>D</h3><p>no</p></blockquote><p>after</p>"
+    )
+    sections = split_sections(read_page(html), "Page")
+    assert [(section.hierarchy, [block.text for block in section.blocks]) for section in sections] == [
+        (("Page", "C"), ["yes", "after"])
+    ]
+
+
 def test_documented_objects_keep_signatures_and_lose_their_source() -> None:
     found = read_page(MKDOCSTRINGS)
     apis = [item.api for item in found if isinstance(item, Heading)]
