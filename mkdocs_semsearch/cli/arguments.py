@@ -259,7 +259,8 @@ def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
         "queries",
         type=Path,
         metavar="QUERIES.jsonl",
-        help='lines {"query": "…", "answer_page": "guide/auth.md"}; answer_anchor, also_pages and corpus are optional',
+        help='lines {"query": "…", "answer_page": "guide/auth.md"}; optional: answer_anchor, also_pages, also_anchors, '
+        "corpus",
     )
     place = f"{_INDEX}; or CORPUS=INDEX for each corpus"
     # Without a default, argparse would require one.

@@ -63,8 +63,8 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
             raise ValidationError(f"{name!r} is not the name of a front-matter field: write it as text, in quotes.")
         if name.startswith(("page.", "chunk.")) and name not in OWN_FACETS:
             raise ValidationError(
-                f"{name!r} is not a front-matter field. Of the index's own fields, only {' and '.join(OWN_FACETS)} "
-                "can be facets."
+                f"{name!r} is not a front-matter field. The only fields of the index itself that can be facets are "
+                f"{', '.join(OWN_FACETS)}."
             )
         try:
             facet: _Facet = Group(_Facet).run_validation(item)

@@ -219,8 +219,11 @@ class LazyEncoder:
         if self._manifest.encoder.exported:
             try:
                 return load_query_encoder(self._build_dir / ENCODER)
-            except MissingExtraError:
-                pass  # ONNX Runtime is not installed: use the original model instead
+            except MissingExtraError as missing:
+                try:
+                    return reopen_embedder(self._manifest.embedder)
+                except EmbeddingError as error:
+                    raise missing from error  # its advice is easier to follow than to install the original model
         return reopen_embedder(self._manifest.embedder)
 
 

@@ -13,6 +13,7 @@ from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.embedding import open_embedder, open_token_counter
 from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 from mkdocs_semsearch.embedding.torch import quiet_libraries
+from mkdocs_semsearch.errors import MissingExtraError, ModelNotFoundError
 from mkdocs_semsearch.indexing import BuildOptions, build_index
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import made_page
@@ -75,6 +76,20 @@ def test_queries_need_no_torch(site):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["uk.md", "False"]
+
+
+def test_missing_package_of_the_exported_encoder_is_named_where_the_model_is_missing_too(site, monkeypatch):
+    def not_found(identity):
+        raise ModelNotFoundError("The model was not found.")
+
+    monkeypatch.setattr("mkdocs_semsearch.embedding.reopen_embedder", not_found)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with open_searcher(site[0]) as searcher:
+        answer = searcher.search(TEXTS["uk"])
+        assert answer.degraded
+        assert answer[0].page.path == "uk.md"
+        with pytest.raises(MissingExtraError, match=r"mkdocs-semsearch\[tokenizers\]"):
+            searcher.search(TEXTS["uk"], mode="semantic")
 
 
 @pytest.mark.parametrize("tag", TEXTS)
