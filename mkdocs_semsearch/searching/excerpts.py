@@ -373,8 +373,8 @@ def following_rows(records: Records, rows: Iterable[int]) -> list[int]:
 def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
     """Returns the text from which the excerpt of a chunk is cut, and the text that it introduces.
 
-    This is the chunk's own text. For a heading without own text it is the first text below it, or the description of
-    its page.
+    This is the chunk's own text. For a heading without own text it is the first text below, introduced by the heading
+    of that text, or the description of its page.
     """
     if not _is_bare(records, row):
         return records.content(row), _introduced(row, records)
@@ -383,7 +383,9 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
         if not _has(records, other, row) or records.chunks[other]["heading_hierarchy"][: len(path)] != path:
             break
         if not _is_bare(records, other):
-            return records.content(other), ""
+            heading = records.chunks[other]["heading_hierarchy"][-1]
+            colon = "" if heading.endswith((":", "?", "!", "：", "？", "！")) else ":"
+            return f"{heading}{colon}\n\n{records.content(other)}", ""
     description = records.page(row).frontmatter.get("description")
     return (description if isinstance(description, str) and description.strip() else records.content(row)), ""
 

@@ -26,8 +26,11 @@ def excerpt_of(searcher, query, heading):
     return section.excerpt, [section.excerpt[start:end] for start, end in section.highlights]
 
 
-def test_a_bare_heading_shows_the_first_text_below_it(searcher):
-    assert excerpt_of(searcher, "installing zebras", "Installing") == ("Use apt to fetch the zebra.", ["zebra"])
+def test_a_bare_heading_shows_the_first_text_below_it_and_its_heading(searcher):
+    assert excerpt_of(searcher, "installing zebras", "Installing") == (
+        "Debian:\n\nUse apt to fetch the zebra.",
+        ["zebra"],
+    )
 
 
 def test_a_bare_heading_without_text_below_it_shows_the_description_of_its_page(searcher):
@@ -63,4 +66,7 @@ def test_a_colon_leads_into_no_other_section(searcher):
 def test_listed_pages_show_the_text_below_a_bare_heading(searcher):
     query = SearchQuery("", filters=[Equals("page.path", "announcing.md")], granularity="page")
     [first, second, *_] = searcher.search(query).results[0].sections
-    assert (first.section.excerpt, second.section.excerpt) == ("An introduction.", "Use apt to fetch the zebra.")
+    assert (first.section.excerpt, second.section.excerpt) == (
+        "An introduction.",
+        "Debian:\n\nUse apt to fetch the zebra.",
+    )

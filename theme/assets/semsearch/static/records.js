@@ -51,7 +51,9 @@ export class Records {
     for (let other = row + 1; other <= row + DEPTH && isOnPage(other); other++) {
       const { chunk: next } = await this.#one(other);
       if (!path.every((name, at) => name === next.heading_hierarchy[at])) break;
-      if (!isBare(next)) return { text: next.content, introduced: "" };
+      const name = next.heading_hierarchy.at(-1);
+      const colon = /[:?!：？！]$/.test(name) ? "" : ":";
+      if (!isBare(next)) return { text: `${name}${colon}\n\n${next.content}`, introduced: "" };
     }
     const description = page.frontmatter?.description;
     return { text: typeof description === "string" && description.trim() ? description : text, introduced: "" };
