@@ -15,7 +15,7 @@ from mkdocs_semsearch.chunking.document import without_fences
 from mkdocs_semsearch.chunking.front_matter import read_front_matter
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-_ATX = re.compile(r"[ \t>]*#{1,6}(?!#)[ \t]*(\S.*)")
+_ATX = re.compile(r"[ \t>]*(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+){0,3}#{1,6}(?!#)[ \t]*(\S.*)")
 _CLOSING_MARKS = " \t#"
 _MAX_HEADING = 1000
 """Number of characters of a heading that are compared; a longer line is not a heading."""
@@ -30,10 +30,14 @@ _NOT_TEXT = re.compile(
     r"|</?[A-Za-z][^<>\n]{0,1000}>|\{[:#.%{][^}\n]{0,300}\}+|&#?\w{1,40};",
     re.DOTALL,
 )
-_LINK_TARGET = re.compile(
-    r"!?\[([^\[\]]{0,500})\](?:\([^()]{0,1000}(?:\([^()]{0,300}\)[^()]{0,300}){0,2}\)|\[[^\[\]]{0,300}\])"
+_TARGET = r"\[([^\[\]]{0,500})\](?:\([^()]{0,1000}(?:\([^()]{0,300}\)[^()]{0,300}){0,2}\)|\[[^\[\]]{0,300}\])"
+_LINK_TARGET = re.compile(f"!?{_TARGET}")
+_PICTURE = re.compile(f"!{_TARGET}")
+_DESCRIBED = re.compile(r"<img\b[^<>]{0,1000}?\balt=\"([^\"<>]{0,300})\"[^<>]{0,1000}>", re.IGNORECASE)
+_NOT_IN_HEADING = re.compile(
+    r"<[^<>]{1,1000}>|\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|\{[^{}]{1,300}\}\s*$|&#?\w{1,40};|\[\^[^\]]{1,100}\]"
 )
-_TAG_OR_MACRO = re.compile(r"<[^<>]{1,1000}>|\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|\{[^{}]{1,300}\}\s*$|&#?\w{1,40};")
+_CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 _ATTRIBUTES = re.compile(r"\{[^{}]{1,500}\}\s*$")
 _SHORTCODE = re.compile(r"(?<!\w):[a-z][\w+-]*:(?!\w)")
 _WORD = re.compile(r"[^\W_]+")
@@ -41,11 +45,19 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class SourceHeading:
-    """A line that may be a heading: its words, its offset, and whether it is excluded from the search."""
+    """A line that may be a heading.
+
+    Attributes:
+        comparable: its letters and digits.
+        start: its offset.
+        excluded: whether it is excluded from the search.
+        bare: its letters and digits without the descriptions of pictures, which are not always a part of the text.
+    """
 
     comparable: str
     start: int
     excluded: bool = False
+    bare: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +109,28 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def comparable_heading(text: str) -> str:
-    """Returns the letters and digits of a heading, so that Markdown and HTML of the same heading agree."""
-    text = _LINK_TARGET.sub(r"\1", text)
-    text = _SHORTCODE.sub(" ", _TAG_OR_MACRO.sub(" ", text))
-    return "".join(_WORD.findall(text)).casefold() or "".join(without_annotations(text).split())
+    """Returns the letters and digits of a heading, so that Markdown and HTML of the same heading agree.
+
+    Code is compared as it is: the braces in `/users/{id}` are no attributes.
+    """
+    text = _DESCRIBED.sub(r"\1", text)
+    for _ in range(2):  # a picture can be a link
+        text = _LINK_TARGET.sub(r"\1", text)
+    parts: list[str] = []
+    position = 0
+    for code in _CODE_SPAN.finditer(text):
+        parts += (_visible(text[position : code.start()]), code[2])
+        position = code.end()
+    parts.append(_visible(text[position:]))
+    return _letters("".join(parts)) or "".join(without_annotations(text).split())
+
+
+def _visible(text: str) -> str:
+    return _SHORTCODE.sub(" ", _NOT_IN_HEADING.sub(" ", text))
+
+
+def _letters(text: str) -> str:
+    return "".join(_WORD.findall(text)).casefold()
 
 
 class _LineReader:
@@ -171,7 +201,10 @@ class _LineReader:
         text = text[:_MAX_HEADING]
         attributes = _ATTRIBUTES.search(text)
         excluded = attributes is not None and "data-search-exclude" in attributes.group()
-        self.headings.append(SourceHeading(comparable_heading(text), offset, excluded))
+        comparable = comparable_heading(text)
+        has_picture = "![" in text or "<img" in text.lower()
+        bare = comparable_heading(_PICTURE.sub("", _DESCRIBED.sub("", text))) if has_picture else comparable
+        self.headings.append(SourceHeading(comparable, offset, excluded, bare))
 
 
 def _comment_goes_on(line: str, in_comment: bool) -> bool:
@@ -272,17 +305,16 @@ class SourceMap:
         places = self._markdown.headings
         known: dict[str, list[int]] = {}
         for index, place in enumerate(places):
-            known.setdefault(place.comparable, []).append(index)
+            for comparable in {place.comparable, place.bare}:
+                known.setdefault(comparable, []).append(index)
         next_place = depth = 0
         matched: list[tuple[Heading, int, int]] = []
         for item in items:
             depth += 1 if isinstance(item, Heading) and item.has_end else -1 if isinstance(item, SectionEnd) else 0
-            same = known.get(comparable_heading(item.text), []) if isinstance(item, Heading) else []
-            nearest = bisect_left(same, next_place)
-            if isinstance(item, SectionEnd) or nearest == len(same):
+            if isinstance(item, SectionEnd) or (number := _number_of(item, known, next_place)) is None:
                 continue
-            found = places[same[nearest]]
-            next_place = same[nearest] + 1
+            found = places[number]
+            next_place = number + 1
             matched.append((item, found.start, depth))
             if found.excluded:
                 self._excluded.add(id(item))
@@ -347,6 +379,23 @@ class SourceMap:
         return bisect_right(self._line_starts, min(offset, last))
 
 
+def _number_of(heading: Heading, known: dict[str, list[int]], first: int) -> int | None:
+    """Returns the number of the heading of a source that a heading of HTML was made from, or None.
+
+    Args:
+        heading: a heading of HTML.
+        known: the numbers of the headings of the source, in ascending order, by their letters and digits.
+        first: the least number that is possible.
+    """
+    # As it is, `GET /users/{id}` is not the same as `GET /users`. Other texts still have Markdown: attributes, macros.
+    for comparable in (_letters(heading.text), comparable_heading(heading.text)):
+        numbers = known.get(comparable, [])
+        nearest = bisect_left(numbers, first)
+        if nearest < len(numbers):
+            return numbers[nearest]
+    return None
+
+
 class _Finder:
     """Searches the chunks of one section in the source, one after the other, by their first and last words."""
 
@@ -395,7 +444,19 @@ class _Finder:
                 if last + skipped >= earliest:
                     break
             if last is not None:
-                return _to_line_end(self._text, self._found[last].end(), at_any_rate=skipped > 0)
+                after = self._end_of_lines(words[end:], last + 1, len(words))
+                return after or _to_line_end(self._text, self._found[last].end(), at_any_rate=skipped > 0)
+        return None
+
+    def _end_of_lines(self, words: list[str], start: int, length: int) -> int | None:
+        """Returns the end of the last words if they are lines of their own after a place, such as after a note."""
+        for size in range(len(words), 0, -1):
+            for place in self._places(words[-size:], start, length):
+                first, last = self._found[place].start(), self._found[place + size - 1].end()
+                begin = _to_line_start(self._text, first, at_any_rate=False)
+                end = _to_line_end(self._text, last, at_any_rate=False)
+                if _is_line_start(self._text, begin) and _is_line_end(self._text, end):
+                    return end
         return None
 
     def _places(self, probe: list[str], start: int, length: int) -> Iterator[int]:
@@ -440,6 +501,14 @@ def _to_line_end(text: str, offset: int, *, at_any_rate: bool) -> int:
     line_end = text.find("\n", offset)
     line_end = len(text) if line_end < 0 else line_end
     return offset if not at_any_rate and _WORD.search(text, offset, line_end) else line_end
+
+
+def _is_line_start(text: str, offset: int) -> bool:
+    return not offset or text[offset - 1] == "\n"
+
+
+def _is_line_end(text: str, offset: int) -> bool:
+    return text[offset : offset + 1] in ("", "\n")
 
 
 def _line_starts(text: str) -> list[int]:

@@ -86,6 +86,32 @@ def test_sections_have_the_lines_from_heading_to_heading() -> None:
     assert lines(source.replace("\n", "\r\n"), "A", "B") == [(5, 5), (7, 9), (12, 13)]
 
 
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("- ## Heading", "Heading"),
+        ("1. ### Heading", "Heading"),
+        (":   ### Heading", "Heading"),
+        ("## [![Open it](a.svg)](b) Heading", "Open it Heading"),
+        ("## ![logo](a.svg) Heading", "Heading"),
+        ('## <img src="a.svg" alt="Logo" width="9"> Heading', "Heading"),
+        ('# <img src="a.svg" alt="Acme">', "Acme"),
+        ("## Heading[^1]", "Heading"),
+        ("## Get `GET /a/{id}`", "Get GET /a/{id}"),
+        ("## `Vec<T>` and `a[0]`", "Vec<T> and a[0]"),
+        ("## Map&lt;K, V&gt;", "Map<K, V>"),
+        ("## Heading {#literally}", "Heading {#literally}"),
+    ],
+)
+def test_headings_are_found_as_readers_see_them(markdown: str, shown: str) -> None:
+    assert lines(f"## A\n\nx\n\n{markdown}\n\ny\n\n## Z\n", "A", shown, "Z")[1:] == [(1, 3), (5, 7), (9, 9)]
+
+
+def test_a_path_with_a_parameter_is_not_the_path_without_it() -> None:
+    source = "## `/a/{id}`\n\nx\n\n## `/a`\n\ny\n\n## `/a/{id}/{b}`\n\nz\n"
+    assert lines(source, "/a/{id}", "/a", "/a/{id}/{b}")[1:] == [(1, 3), (5, 7), (9, 11)]
+
+
 def test_generated_headings_get_the_place_of_the_one_before() -> None:
     assert lines("lead\n\n## A\n\n::: pkg.mod\n\n## B\n", "A", "pkg.mod.f", "B") == [(1, 1), (3, 5), (3, 5), (7, 7)]
 
@@ -116,6 +142,17 @@ def test_text_around_a_note_with_headings_has_its_own_lines() -> None:
     contents = ((first, ["one two", "four five"]), (title, ["lead"]), (inner, ["three"]), (last, ["six"]))
     spans = [[(span.start_line, span.end_line) for span in found.spans(*each)] for each in contents]
     assert spans == [[(1, 3), (13, 13)], [(7, 7)], [(9, 11)], [(15, 17)]]
+
+
+@pytest.mark.parametrize("last", ["Start it.", "End.", "- one two\n- three"])
+def test_a_section_ends_with_a_short_text_after_a_note(last: str) -> None:
+    source = f"## A\n\n{many('a')}\n\n!!! note\n\n    ### B\n\n    End of it.\n\n{last}\n"
+    first, inner = Heading(2, "A"), Heading(3, "B", has_end=True)
+    found = SourceMap(read_markdown(source), [first, inner, SectionEnd()])
+    (span,) = found.spans(first, [f"{many('a')}\n\n{last}"])
+    assert (span.start_line, span.end_line) == (1, len(source.splitlines()))
+    (span,) = found.spans(first, [f"{many('a')}\n\nmade by a macro"])
+    assert (span.start_line, span.end_line) == (1, 3)
 
 
 def many(letter: str) -> str:
