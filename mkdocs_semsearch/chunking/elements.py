@@ -38,15 +38,21 @@ _SEPARATOR = re.compile(r"[-–—|·•:]\s+(?=\S)")
 def text_without_permalink(heading: LexborNode) -> str:
     """Returns the text of a heading without its permalink, a link to itself with a sign such as `#` or `¶`.
 
-    A sign that separates the text from an icon before it is left out too.
+    A sign that separates the text from an icon before it is left out too. If the whole heading is a button, as in
+    accordions, its text is that of the button.
     """
-    text = flat_text(heading)
+    text = flat_text(heading) or _text_of_buttons(heading)
     for link in heading.css('a[href^="#"]'):
         sign = flat_text(link)
         if sign and not _has_letters(sign) and text != sign:
             text = text.removesuffix(sign).removeprefix(sign).strip()
     separator = _SEPARATOR.match(text) if _begins_without_text(heading) else None
     return text[separator.end() :] if separator else text
+
+
+def _text_of_buttons(heading: LexborNode) -> str:
+    texts = (flat_text(button) for button in heading.css("button:not([hidden])"))
+    return " ".join(text for text in texts if _has_letters(text))
 
 
 def _begins_without_text(heading: LexborNode) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import (
@@ -154,6 +155,8 @@ class _PageReader:
         elif tag == "table":
             self._flush()
             self._found.extend(table_block(node))
+            self._refer_to_notes_in(node)
+            self._found.extend(self._footnotes.mark())
         elif tag in BLOCK_TAGS:
             self._flush()
             yield from self._enter_block(node, tag, attributes)
@@ -210,6 +213,9 @@ class _PageReader:
         if closing == _ENCLOSED_END:
             if self._has_section.pop():
                 self._found.append(SectionEnd())
+            elif self._found and isinstance(last := self._found[-1], Block) and last.title:
+                # A note without a text: its title does not introduce what follows.
+                self._found[-1] = replace(last, title=False, leads=False)
             return
         self._flush(as_item=closing in ("/dt", "/dd"))
         if closing in ("/ul", "/ol", "/menu") and self._lists:
@@ -228,6 +234,12 @@ class _PageReader:
         text = text_without_permalink(node)
         if text:
             self._found.append(Heading(0, text, has_end=self._begins_section()))
+            self._refer_to_notes_in(node)
+
+    def _refer_to_notes_in(self, node: LexborNode) -> None:
+        """Records the footnote references in an element whose text is not read piece by piece."""
+        for link in node.css("a, sup"):
+            self._footnotes.refer(footnote_reference(link, link.attributes))
 
     def _begins_section(self) -> bool:
         """Returns whether the next heading is the first one in its enclosing element."""
@@ -238,6 +250,7 @@ class _PageReader:
 
     def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._flush()
+        self._found.extend(self._footnotes.mark())  # of a heading that no paragraph follows
         text = text_without_permalink(node)
         excluded = "data-search-exclude" in attributes or _lists_pages_of_tag(node, attributes)
         if text or excluded:
@@ -246,6 +259,7 @@ class _PageReader:
             shown = f"{signature[1]}(…)" if signature else text
             ends = self._begins_section()
             self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node), has_end=ends))
+            self._refer_to_notes_in(node)
             if signature:
                 code = node.css_first("code")
                 language = language_of_classes(code.attributes.get("class")) if code is not None else None

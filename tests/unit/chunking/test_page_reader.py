@@ -63,6 +63,8 @@ def text_of(html: str) -> str:
         ("<table><tr><td><code>a</code></td><td>b <code>c</code></td></tr></table>", "| `a` | b `c` |"),
         ("<details><summary>More</summary><p>inside</p></details>", "More:\u00a0inside"),
         ('<div class="admonition note"><p class="admonition-title">Note</p><p>x</p></div>', "Note:\u00a0x"),
+        ('<div class="admonition"><p class="admonition-title">Done</p></div><p>x</p>', "Done\n\nx"),
+        ("<details><summary>More</summary></details><p>x</p>", "More\n\nx"),
         ('<span class="keys"><kbd>Ctrl</kbd><span>+</span><kbd>K</kbd></span>', "Ctrl+K"),
         ('x<sup id="fnref:1"><a class="footnote-ref" href="#fn:1">1</a></sup> y', "x y"),
         (
@@ -70,6 +72,12 @@ def text_of(html: str) -> str:
             '<div class="footnote"><hr><ol><li id="fn:1"><p>note&#160;<a class="footnote-backref">↩</a></p></li>'
             '<li id="fn:2">lost</li></ol></div>',
             "x\n\nnote\n\ny\n\nlost",
+        ),
+        (
+            '<table><tr><td>x<sup><a class="footnote-ref" href="#f">1</a></sup></td></tr></table>'
+            '<h2>Next<sup><a class="footnote-ref" href="#g">2</a></sup></h2><pre>y</pre><h2>Last</h2><p>z</p>'
+            '<div class="footnote"><ol><li id="f">one</li><li id="g">two</li></ol></div>',
+            "| x |\n\none\n\n```\ny\n```\n\ntwo\n\nz",
         ),
         (  # mdBook
             '<p>x<sup class="footnote-reference" id="fr-1-1"><a href="#footnote-1">1</a></sup></p><p>y</p><hr>'
@@ -228,6 +236,14 @@ def test_headings_in_a_note_of_an_excluded_section_are_excluded() -> None:
     assert [(section.hierarchy, [block.text for block in section.blocks]) for section in sections] == [
         (("Page", "C"), ["yes", "after"])
     ]
+
+
+def test_the_text_of_a_heading_that_is_a_button_is_kept() -> None:
+    found = read_page(
+        '<h4 id="a"><button class="acc">Why <i>so</i>?</button></h4><p>x</p><h4>B <button>Copy</button></h4>'
+        "<h4><button>#</button></h4>"
+    )
+    assert [(item.text, item.anchor) for item in found if isinstance(item, Heading)] == [("Why so?", "a"), ("B", None)]
 
 
 def test_documented_objects_keep_signatures_and_lose_their_source() -> None:
