@@ -15,13 +15,17 @@ from mkdocs_semsearch.chunking.document import without_fences
 from mkdocs_semsearch.chunking.front_matter import read_front_matter
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-_ATX = re.compile(r"[ \t>]*(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+){0,3}#{1,6}(?!#)[ \t]*(\S.*)")
+_BEFORE = r"[ \t>]*(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+){0,3}"  # marks of quotations and of items
+_ATX = re.compile(_BEFORE + r"#{1,6}(?!#)[ \t]*(\S.*)")
 _CLOSING_MARKS = " \t#"
 _MAX_HEADING = 1000
 """Number of characters of a heading that are compared; a longer line is not a heading."""
 
 _SETEXT = re.compile(r"[ \t>]*(=+|-+)[ \t]*$")
 _HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNORECASE)
+# `!!! note "Title"`, `=== "Label of a tab"`, `/// details | Title`; a note without a title has the name of its type.
+_TITLE = re.compile(_BEFORE + r"(?:!!!|\?\?\?\+?|===[+!]{0,2}|/{3,})[ \t]*([\w-]*)[^\"|]*(?:[\"|](.*))?")
+_SUMMARY = re.compile(r"<summary\b[^>]{0,500}>(.{1,1000}?)</summary>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
 _FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{?\s*)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
 # Every repetition is bounded, and an unclosed comment extends to the end, so no text makes the search quadratic.
@@ -52,12 +56,14 @@ class SourceHeading:
         start: its offset.
         excluded: whether it is excluded from the search.
         bare: its letters and digits without the descriptions of pictures, which are not always a part of the text.
+        title: whether it is the title of a note or the label of a tab.
     """
 
     comparable: str
     start: int
     excluded: bool = False
     bare: str = ""
+    title: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +202,19 @@ class _LineReader:
             self._add(previous[1], previous[0])
         elif "</h" in line.lower() and (match := _HTML_HEADING.search(line)):
             self._add(match[1], offset)
+        elif (match := _TITLE.match(line)) and (text := (match[2] or "").strip(' \t"') or match[1]):
+            self._add(text, offset, title=True)
+        elif "</summary" in line.lower() and (match := _SUMMARY.search(line)):
+            self._add(match[1], offset, title=True)
 
-    def _add(self, text: str, offset: int) -> None:
+    def _add(self, text: str, offset: int, *, title: bool = False) -> None:
         text = text[:_MAX_HEADING]
         attributes = _ATTRIBUTES.search(text)
         excluded = attributes is not None and "data-search-exclude" in attributes.group()
         comparable = comparable_heading(text)
         has_picture = "![" in text or "<img" in text.lower()
         bare = comparable_heading(_PICTURE.sub("", _DESCRIBED.sub("", text))) if has_picture else comparable
-        self.headings.append(SourceHeading(comparable, offset, excluded, bare))
+        self.headings.append(SourceHeading(comparable, offset, excluded, bare, title))
 
 
 def _comment_goes_on(line: str, in_comment: bool) -> bool:
@@ -303,10 +313,10 @@ class SourceMap:
     def _match(self, items: Sequence[Heading | SectionEnd]) -> dict[int | None, _Place]:
         """Returns the place of each section, by identity of its heading."""
         places = self._markdown.headings
-        known: dict[str, list[int]] = {}
+        known: dict[tuple[bool, str], list[int]] = {}
         for index, place in enumerate(places):
             for comparable in {place.comparable, place.bare}:
-                known.setdefault(comparable, []).append(index)
+                known.setdefault((place.title, comparable), []).append(index)
         next_place = depth = 0
         matched: list[tuple[Heading, int, int]] = []
         for item in items:
@@ -379,17 +389,18 @@ class SourceMap:
         return bisect_right(self._line_starts, min(offset, last))
 
 
-def _number_of(heading: Heading, known: dict[str, list[int]], first: int) -> int | None:
+def _number_of(heading: Heading, known: dict[tuple[bool, str], list[int]], first: int) -> int | None:
     """Returns the number of the heading of a source that a heading of HTML was made from, or None.
 
     Args:
         heading: a heading of HTML.
-        known: the numbers of the headings of the source, in ascending order, by their letters and digits.
+        known: the numbers of the headings of the source, in ascending order, by their letters and digits, titles of
+            notes apart.
         first: the least number that is possible.
     """
     # As it is, `GET /users/{id}` is not the same as `GET /users`. Other texts still have Markdown: attributes, macros.
     for comparable in (_letters(heading.text), comparable_heading(heading.text)):
-        numbers = known.get(comparable, [])
+        numbers = known.get((heading.level == 0, comparable), [])
         nearest = bisect_left(numbers, first)
         if nearest < len(numbers):
             return numbers[nearest]

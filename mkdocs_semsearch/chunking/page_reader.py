@@ -50,7 +50,7 @@ _ENCLOSING_TAGS = frozenset({"li", "dd", "blockquote", "details"})
 _ENCLOSING_CLASS, _ENCLOSING_TITLE = "admonition", "admonition-title"
 """Elements whose headings end with them: the text after a note is not about the heading inside of the note, and what
 follows the parameters that mkdocstrings lists, such as the return value, belongs to the function. The title of a note
-with headings is a heading above them."""
+with headings is a heading above them, and so is the label of a tab."""
 _HEADINGS = ", ".join(sorted(HEADING_TAGS))
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
@@ -118,6 +118,7 @@ class _PageReader:
         self._lists: list[Iterator[str]] = []  # of each open list, the markers of its next items
         self._has_section: list[bool] = []  # of each open enclosing element, whether it contains a heading
         self._names_sections = False
+        self._labels: dict[int, LexborNode] = {}  # of panels with headings, by their identity
         self._marker = ""
         self._leads = False
         self._titles = False
@@ -195,16 +196,30 @@ class _PageReader:
         elif tag == "details" and "quote" in classes and _is_docstring_part(node):
             return  # source code under a documented object, as mkdocstrings before 0.16 marks it
         elif "tabbed-set" in classes:
-            children = _labels_before_panels(children)
-        encloses = tag in _ENCLOSING_TAGS or _ENCLOSING_CLASS in classes
+            children = self._labels_apart(_labels_before_panels(children))
+        label = self._labels.get(node.mem_id)
+        encloses = tag in _ENCLOSING_TAGS or _ENCLOSING_CLASS in classes or label is not None
         if encloses:
             self._has_section.append(False)
+            if label is not None:
+                self._add_name(label)
             titled = tag == "details" or _ENCLOSING_CLASS in classes
             self._names_sections = titled and node.css_first(_HEADINGS) is not None
         yield from children
         yield f"/{tag}"
         if encloses:
             yield _ENCLOSED_END
+
+    def _labels_apart(self, children: list[LexborNode]) -> list[LexborNode]:
+        """Takes the labels of panels with headings out of the children of a set of tabs."""
+        kept: list[LexborNode] = []
+        for child in children:
+            if child.tag == "-text":
+                continue
+            if child.tag == "div" and kept and kept[-1].tag == "label" and child.css_first(_HEADINGS) is not None:
+                self._labels[child.mem_id] = kept.pop()
+            kept.append(child)
+        return kept
 
     def _leave(self, closing: str) -> None:
         if closing == CODE_END:

@@ -42,6 +42,7 @@ def test_headings_outside_of_fences_and_comments() -> None:
         "firstone",
         "setexttwo",
         "quoted",
+        "note",
         "inside",
         "linked",
         "rawhtml",
@@ -141,7 +142,27 @@ def test_text_around_a_note_with_headings_has_its_own_lines() -> None:
     found = SourceMap(read_markdown(source), [first, Block("text", "one two"), title, inner, SectionEnd(), last])
     contents = ((first, ["one two", "four five"]), (title, ["lead"]), (inner, ["three"]), (last, ["six"]))
     spans = [[(span.start_line, span.end_line) for span in found.spans(*each)] for each in contents]
-    assert spans == [[(1, 3), (13, 13)], [(7, 7)], [(9, 11)], [(15, 17)]]
+    assert spans == [[(1, 3), (13, 13)], [(5, 7)], [(9, 11)], [(15, 17)]]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ('!!! note "The *title*"', "The title"),
+        ("!!! warning inline end", "Warning"),
+        ('- ???+ tip "The `{title}`"', "The {title}"),
+        ('=== "The title"', "The title"),
+        ('===! "The title"', "The title"),
+        ("/// details | The title", "The title"),
+        ("<details><summary>The <b>title</b></summary>", "The title"),
+    ],
+)
+def test_the_section_of_a_note_begins_with_its_title(markdown: str, shown: str) -> None:
+    source = f"## A\n\n### {shown}\n\nx\n\n{markdown}\n\n    one\n\n    #### B\n\n    two\n\n    {many('a')}\n"
+    title, inner = Heading(0, shown, has_end=True), Heading(4, "B")
+    found = SourceMap(read_markdown(source), [Heading(2, "A"), title, inner, SectionEnd()])
+    spans = [*found.spans(title, ["one"]), *found.spans(inner, [f"two\n\n{many('a')}"])]
+    assert [(span.start_line, span.end_line) for span in spans] == [(7, 9), (11, 15)]
 
 
 @pytest.mark.parametrize("last", ["Start it.", "End.", "- one two\n- three"])

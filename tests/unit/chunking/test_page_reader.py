@@ -218,6 +218,25 @@ def test_the_title_of_a_note_is_above_its_headings() -> None:
     assert {section.anchor for section in sections} == {"a"}
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_label_of_a_tab_is_above_its_headings(*, apart: bool) -> None:
+    names = ("<label>Linux</label>", "<label>Other</label>", "<label>Windows</label>")
+    texts = ("<p>a</p><h3>Setup</h3><p>b</p>", "<p>c</p>", "<h3>Setup</h3><p>d</p><h4>Next</h4><p>e</p>")
+    panels = [f'<div class="tabbed-{"block" if apart else "content"}">{text}</div>' for text in texts]
+    if apart:
+        tabs = f'<div class="tabbed-labels">{"".join(names)}</div>\n<div class="tabbed-content">{"".join(panels)}</div>'
+    else:
+        tabs = "".join(f"<input>{name}\n{panel}" for name, panel in zip(names, panels, strict=True))
+    sections = split_sections(read_page(f'<h2>A</h2><div class="tabbed-set">{tabs}</div><p>after</p>'), "Page")
+    assert [(section.hierarchy[1:], [block.text for block in section.blocks]) for section in sections] == [
+        (("A",), ["Other", "c", "after"]),
+        (("A", "Linux"), ["a"]),
+        (("A", "Linux", "Setup"), ["b"]),
+        (("A", "Windows", "Setup"), ["d"]),
+        (("A", "Windows", "Setup", "Next"), ["e"]),
+    ]
+
+
 def test_a_heading_in_the_title_of_a_note_keeps_its_id() -> None:
     html = '<h2 id="a">A</h2><details><summary><h3 id="b">B</h3></summary><p>x</p></details><p>y</p>'
     sections = split_sections(read_page(html), "Page")
