@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from mkdocs_semsearch.artifact.fields import TITLE_END
 from mkdocs_semsearch.chunking.blocks import Block, Heading, PageItem, SectionEnd
 from mkdocs_semsearch.chunking.code_languages import Fence, canonical_language, without_annotations
 from mkdocs_semsearch.chunking.document import without_fences
@@ -45,6 +46,7 @@ _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 _ATTRIBUTES = re.compile(r"\{[^{}]{1,500}\}\s*$")
 _SHORTCODE = re.compile(r"(?<!\w):[a-z][\w+-]*:(?!\w)")
 _WORD = re.compile(r"[^\W_]+")
+_LINE_END = re.compile(f"[\n{TITLE_END}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,8 +423,9 @@ class _Finder:
 
     def find(self, content: str) -> tuple[int | None, int | None]:
         """Returns start and end of a chunk; each is None if its words are not in the source."""
-        words = _WORD.findall(without_fences(content))
-        return self._start(words), self._end(words)
+        lines = [_WORD.findall(line) for line in _LINE_END.split(without_fences(content))]
+        words = [word for line in lines for word in line]
+        return self._start(words), self._end(words, list(accumulate(map(len, lines))))
 
     def _start(self, words: list[str]) -> int | None:
         for size, skipped in _probes(len(words)):
@@ -443,7 +446,7 @@ class _Finder:
         # The skipped words may be a repeated table header, so the chunk begins with this line.
         return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
 
-    def _end(self, words: list[str]) -> int | None:
+    def _end(self, words: list[str], line_ends: list[int]) -> int | None:
         """Returns the position after the last words: their occurrence nearest to the earliest possible position."""
         first = max(self._cursor - 1, 0)
         earliest = first + len(words) * 4 // 5
@@ -455,19 +458,19 @@ class _Finder:
                 if last + skipped >= earliest:
                     break
             if last is not None:
-                after = self._end_of_lines(words[end:], last + 1, len(words))
-                return after or _to_line_end(self._text, self._found[last].end(), at_any_rate=skipped > 0)
+                after = (begin for begin in line_ends if end <= begin < len(words))
+                lines = (self._end_of_lines(words[begin:], last + 1, len(words)) for begin in after)
+                own = _to_line_end(self._text, self._found[last].end(), at_any_rate=skipped > 0)
+                return next(filter(None, lines), own)
         return None
 
     def _end_of_lines(self, words: list[str], start: int, length: int) -> int | None:
-        """Returns the end of the last words if they are lines of their own after a place, such as after a note."""
-        for size in range(len(words), 0, -1):
-            for place in self._places(words[-size:], start, length):
-                first, last = self._found[place].start(), self._found[place + size - 1].end()
-                begin = _to_line_start(self._text, first, at_any_rate=False)
-                end = _to_line_end(self._text, last, at_any_rate=False)
-                if _is_line_start(self._text, begin) and _is_line_end(self._text, end):
-                    return end
+        """Returns the end of the last lines of a chunk if they are whole lines after a place, such as after a note."""
+        for place in self._places(words, start, length):
+            begin = _to_line_start(self._text, self._found[place].start(), at_any_rate=False)
+            end = _to_line_end(self._text, self._found[place + len(words) - 1].end(), at_any_rate=False)
+            if _is_line_start(self._text, begin) and _is_line_end(self._text, end):
+                return end
         return None
 
     def _places(self, probe: list[str], start: int, length: int) -> Iterator[int]:
