@@ -315,21 +315,9 @@ class SourceMap:
     def _match(self, items: Sequence[Heading | SectionEnd]) -> dict[int | None, _Place]:
         """Returns the place of each section, by identity of its heading."""
         places = self._markdown.headings
-        known: dict[tuple[bool, str], list[int]] = {}
-        for index, place in enumerate(places):
-            for comparable in {place.comparable, place.bare}:
-                known.setdefault((place.title, comparable), []).append(index)
-        next_place = depth = 0
-        matched: list[tuple[Heading, int, int]] = []
-        for item in items:
-            depth += 1 if isinstance(item, Heading) and item.has_end else -1 if isinstance(item, SectionEnd) else 0
-            if isinstance(item, SectionEnd) or (number := _number_of(item, known, next_place)) is None:
-                continue
-            found = places[number]
-            next_place = number + 1
-            matched.append((item, found.start, depth))
-            if found.excluded:
-                self._excluded.add(id(item))
+        numbers = _numbers(items, places)
+        self._excluded.update(id(heading) for heading, number, _ in numbers if places[number].excluded)
+        matched = [(heading, places[number].start, depth) for heading, number, depth in numbers]
         own = self._places(matched)
         current = own[None]
         if not self._markdown.text[slice(current.start, current.end)].strip() and matched:
@@ -391,20 +379,53 @@ class SourceMap:
         return bisect_right(self._line_starts, min(offset, last))
 
 
-def _number_of(heading: Heading, known: dict[tuple[bool, str], list[int]], first: int) -> int | None:
+def _numbers(items: Sequence[Heading | SectionEnd], places: Sequence[SourceHeading]) -> list[tuple[Heading, int, int]]:
+    """Returns the headings that are in the source, each with its number there and the number of elements around it."""
+    known: dict[tuple[bool, str], list[int]] = {}
+    for index, place in enumerate(places):
+        for comparable in {place.comparable, place.bare}:
+            known.setdefault((place.title, comparable), []).append(index)
+    next_place = depth = 0
+    matched: list[tuple[Heading, int, int]] = []
+    titles: list[tuple[Heading, int]] = []  # of notes whose first heading is still to come
+    for item in items:
+        if isinstance(item, SectionEnd):
+            depth -= 1
+            titles.clear()
+            continue
+        depth += item.has_end
+        if item.level == 0:
+            titles.append((item, depth))
+        elif (number := _number_of(item, known, range(next_place, len(places)))) is not None:
+            # Notes before can have the same title, so that of this one is looked for from its heading backwards.
+            above: list[tuple[Heading, int, int]] = []
+            stop = number
+            while titles:
+                title, around = titles.pop()
+                if (above_it := _number_of(title, known, range(stop - 1, next_place - 1, -1))) is not None:
+                    stop = above_it
+                    above.insert(0, (title, above_it, around))
+            matched += [*above, (item, number, depth)]
+            next_place = number + 1
+    return matched
+
+
+def _number_of(heading: Heading, known: dict[tuple[bool, str], list[int]], possible: range) -> int | None:
     """Returns the number of the heading of a source that a heading of HTML was made from, or None.
 
     Args:
         heading: a heading of HTML.
         known: the numbers of the headings of the source, in ascending order, by their letters and digits, titles of
             notes apart.
-        first: the least number that is possible.
+        possible: the numbers that are possible, the best first.
     """
     # As it is, `GET /users/{id}` is not the same as `GET /users`. Other texts still have Markdown: attributes, macros.
     for comparable in (_letters(heading.text), comparable_heading(heading.text)):
         numbers = known.get((heading.level == 0, comparable), [])
-        nearest = bisect_left(numbers, first)
-        if nearest < len(numbers):
+        nearest = (
+            bisect_left(numbers, possible.start) if possible.step > 0 else bisect_right(numbers, possible.start) - 1
+        )
+        if 0 <= nearest < len(numbers) and numbers[nearest] in possible:
             return numbers[nearest]
     return None
 

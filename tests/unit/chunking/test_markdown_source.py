@@ -158,7 +158,8 @@ def test_text_around_a_note_with_headings_has_its_own_lines() -> None:
     ],
 )
 def test_the_section_of_a_note_begins_with_its_title(markdown: str, shown: str) -> None:
-    source = f"## A\n\n### {shown}\n\nx\n\n{markdown}\n\n    one\n\n    #### B\n\n    two\n\n    {many('a')}\n"
+    lead = f"## A\n\n{markdown}\n\n### {shown}\n\n"
+    source = f"{lead}{markdown}\n\n    one\n\n    #### B\n\n    two\n\n    {many('a')}\n"
     title, inner = Heading(0, shown, has_end=True), Heading(4, "B")
     found = SourceMap(read_markdown(source), [Heading(2, "A"), title, inner, SectionEnd()])
     spans = [*found.spans(title, ["one"]), *found.spans(inner, [f"two\n\n{many('a')}"])]
