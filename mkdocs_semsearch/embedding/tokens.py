@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +24,6 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError, reason
 MEMO_LIMIT = 300_000
 """Greatest number of cached words (about 40 MB); a full cache is cleared. Chosen, not measured."""
 
-WORDS = re.compile(r"\S+")
 # BERT's pre-tokenizer makes every punctuation character a word of its own; splitting there keeps the cache small.
 PUNCTUATED = re.compile(r"[^\W_]+|_|[^\w\s]")
 NEWLINES = re.compile(r"\n+")
@@ -94,7 +93,7 @@ class WordTokenCounter:
 
     def __init__(self, tokenizer_file: Path) -> None:
         self._file = tokenizer_file
-        self._memo: dict[str, int] = {}
+        self._counts = _Counts(self._count_word)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -127,24 +126,32 @@ class WordTokenCounter:
 
     def __call__(self, text: str) -> int:
         """Returns the number of tokens in `text`, without special tokens."""
-        total = sum(map(self._count_word, WORDS.findall(text)))
+        total = sum(map(self._counts.__getitem__, text.split()))
         return total + len(NEWLINES.findall(text)) if self._byte_level else total
 
     def _count_word(self, word: str) -> int:
-        count = self._memo.get(word)
-        if count is not None:
-            return count
         # Outside ASCII, the tokenizer drops or joins some characters, so such a word is counted as a whole.
         parts = PUNCTUATED.findall(word) if self._splits_punctuation and word.isascii() and word.isprintable() else ()
-        count = sum(map(self._count_word, parts)) if len(parts) > 1 else self._encode(word)
-        if len(self._memo) >= MEMO_LIMIT:
-            self._memo.clear()
-        self._memo[word] = count
-        return count
+        return sum(map(self._counts.__getitem__, parts)) if len(parts) > 1 else self._encode(word)
 
     def _encode(self, word: str) -> int:
         shown = well_formed(f" {word}" if self._byte_level else word)
         return len(self._tokenizer.encode(shown, add_special_tokens=False).ids)
+
+
+class _Counts(dict[str, int]):
+    """The counts of words; a word that is looked up for the first time is counted."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        super().__init__()
+        self._count = count
+
+    def __missing__(self, word: str) -> int:
+        count = self._count(word)
+        if len(self) >= MEMO_LIMIT:
+            self.clear()
+        self[word] = count
+        return count
 
 
 class ApproximateTokenCounter:
@@ -252,14 +259,13 @@ class WordPieceTokenizer:
         start = 0
         while start < len(word):
             mark = "##" if start else ""
-            for end in range(min(len(word), start + self._longest_piece), start, -1):
-                number = self._vocabulary.get(mark + word[start:end])
-                if number is not None:
-                    pieces.append(number)
-                    start = end
-                    break
-            else:
-                return [self._special["[UNK]"]]
+            piece = mark + word[start : start + self._longest_piece]
+            while piece not in self._vocabulary:
+                piece = piece[:-1]
+                if piece == mark:
+                    return [self._special["[UNK]"]]
+            pieces.append(self._vocabulary[piece])
+            start += len(piece) - len(mark)
         return pieces
 
 
@@ -287,8 +293,10 @@ def _of(settings: Any) -> WordPieceTokenizer | None:
 
 def _parts(word: str) -> Iterator[str]:
     """Yields the words and punctuation marks of a text without white space, lower-cased and without accents."""
-    begin = 0
-    text = word.lower() if word.isascii() and word.isprintable() else _normalised(word)
+    if word.isascii() and word.isprintable():
+        yield from PUNCTUATED.findall(word.lower())
+        return
+    begin, text = 0, _normalised(word)
     for place, character in enumerate(text):
         if character == " " or _is_punctuation(character):
             if begin < place:
