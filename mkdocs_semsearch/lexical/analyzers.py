@@ -98,7 +98,7 @@ def lexical_texts(
     """
     text, code = _split_code(content)
     title, *headings = heading_hierarchy
-    everything = exact_text(heading_hierarchy, content)
+    everything = "\n".join((*heading_hierarchy, text, code))
     written = [word for text in (everything, *added) for word in spaced(text).split()]
     found = {word[0]: word for word in map(_identifier, dict.fromkeys(written)) if word is not None}
     identifiers = dict.fromkeys(form for _, forms, _ in found.values() for form in forms)
@@ -125,6 +125,8 @@ def exact_text(heading_hierarchy: Sequence[str], content: str) -> str:
 def _identifier(written: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     """Returns the identifier in a token without white space, with its forms and its parts; None for a plain word."""
     word = next(raw_words(written), "")
+    if word.isalpha() and word[1:].islower():  # most words: the patterns find nothing in them
+        return None
     forms, parts = identifier_forms(word), identifier_parts(word)
     return (word, forms, parts) if forms or parts else None
 
