@@ -290,7 +290,7 @@ def _split(
 
     def texts() -> Iterator[ChunkText]:
         for number in new:
-            page, here = pages[number], chunks.rows(*spans[number])
+            page, here = pages[number], chunks.rows(*spans[number], _WITH_WORDS)
             places = ((chunk["heading_hierarchy"], chunk["content"]) for chunk in here)
             words = added.of_page(page["path"], json.loads(page["front_matter"]), stemmers[number], places)
             yield from map(_chunk_text, here, words)
@@ -363,6 +363,10 @@ def _compounds(chunks: ChunkTable, stemmers: Sequence[str | None]) -> Compounds:
         if page in joining:
             words.setdefault(joining[page], set()).update(plain_words(exact_text(heading_hierarchy, content)))
     return Compounds(words)
+
+
+_WITH_WORDS = ("heading_hierarchy", "content", "definitions", "node_name")
+"""Columns of `chunks.parquet` that `_chunk_text` reads."""
 
 
 def _chunk_text(chunk: Record, added: Sequence[str]) -> ChunkText:

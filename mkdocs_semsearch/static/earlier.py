@@ -100,9 +100,10 @@ class ChunkTable:
             return column.chunk(0)
         return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
-    def rows(self, first: int, end: int) -> list[dict[str, Any]]:
-        """Returns the rows from `first` up to but not including `end`."""
-        rows: list[dict[str, Any]] = self._table.slice(first, end - first).to_pylist()
+    def rows(self, first: int, end: int, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Returns the rows from `first` up to but not including `end`; all columns unless some are named."""
+        table = self._table.select(columns) if columns else self._table
+        rows: list[dict[str, Any]] = table.slice(first, end - first).to_pylist()
         return rows
 
     def digests(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:

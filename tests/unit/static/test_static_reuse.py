@@ -148,12 +148,12 @@ def test_only_the_changed_page_is_split_into_words(tmp_path, index_of, monkeypat
     split, chunk_text = [], bundle_writer._chunk_text
 
     def spy(chunk, added):
-        split.append(chunk["page"])
+        split.append(tuple(chunk["heading_hierarchy"]))
         return chunk_text(chunk, added)
 
     monkeypatch.setattr(bundle_writer, "_chunk_text", spy)
     after(tmp_path, index_of(PAGES), index_of(EDITED))
-    assert split == [number for pages in (PAGES, PAGES[:1]) for number, page in enumerate(pages) for _ in page.chunks]
+    assert split == [chunk.heading_hierarchy for page in (*PAGES, PAGES[0]) for chunk in page.chunks]
 
 
 def test_parts_that_other_code_wrote_are_not_used(tmp_path, index_of, monkeypatch):
