@@ -15,7 +15,6 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -77,8 +76,8 @@ def synthetic_pages(chunks: int, seed: int = 0) -> Iterator[ChunkedPage]:
                     content=content,
                     kind="text",
                     language=None,
-                    **asdict(NO_SPAN),
-                    **asdict(NO_STRUCTURE),
+                    **NO_SPAN._asdict(),
+                    **NO_STRUCTURE._asdict(),
                 )
             )
         yield _page(number, title, tuple(page_chunks), chance)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ def made_chunk(
     chunk_index: int, heading_hierarchy: Sequence[str], anchor: str | None, content: str, **fields: Any
 ) -> Chunk:
     """Makes a chunk that is a section by itself, of text without lines and definitions, unless `fields` differ."""
-    values = {"kind": "text", "language": None, **asdict(NO_SPAN), **asdict(NO_STRUCTURE)}
+    values = {"kind": "text", "language": None, **NO_SPAN._asdict(), **NO_STRUCTURE._asdict()}
     values |= {"chunk_index": chunk_index, "section_index": chunk_index, **fields}
     return Chunk(heading_hierarchy=tuple(heading_hierarchy), anchor=anchor, content=content, **values)
 

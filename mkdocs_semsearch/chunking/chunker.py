@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -187,7 +187,7 @@ class Chunker:
                     content=content,
                     kind="api" if section.api else _kind(group),
                     language=next(iter(_languages(group)), None),
-                    **asdict(span),
+                    **span._asdict(),
                     **_structure_fields(section, group),
                 )
                 chunk_index += 1
@@ -252,7 +252,7 @@ def _kind(group: Sequence[Block]) -> ChunkKind:
 def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
     """Returns the definitions of a chunk: the documented object that its heading names, else those in its code."""
     structure = structure_of(group)
-    fields = asdict(structure)
+    fields = structure._asdict()
     if section.api is None:
         return fields
     api = section.api

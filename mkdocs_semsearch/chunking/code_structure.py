@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_semsearch.chunking.blocks import Block
 from mkdocs_semsearch.chunking.code_languages import load_grammar
@@ -32,8 +32,7 @@ _ADDED_LINE = re.compile(r"^\+(?!\+)", re.MULTILINE)
 _REMOVED_LINE = re.compile(r"^-(?!-).*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeStructure:
+class CodeStructure(NamedTuple):
     """Fields of `Chunk` with the same names."""
 
     node_type: str | None = None

@@ -195,7 +195,7 @@ def embedding_text(heading_hierarchy: Sequence[str], content: str) -> str:
     path = heading_text(heading_hierarchy)
     content = unmarked(content)
     body = _FENCED_BLOCK.sub("\n", content).strip()
-    if len(body.split()) < LEAST_PROSE_WORDS:
+    if len(body.split(maxsplit=LEAST_PROSE_WORDS)) < LEAST_PROSE_WORDS:
         body = without_fences(content).strip()
     if not body or (heading_hierarchy and body == heading_hierarchy[-1]):
         return path

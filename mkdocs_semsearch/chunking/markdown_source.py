@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import NamedTuple
 
 from mkdocs_semsearch.artifact.fields import TITLE_END
 from mkdocs_semsearch.chunking.blocks import Block, Heading, PageItem, SectionEnd
@@ -240,8 +241,7 @@ is not there, it is searched for after the last places from which more than `_JU
 found there may have been a footnote. So the search is linear."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSpan:
+class SourceSpan(NamedTuple):
     """A piece of a source file.
 
     Attributes:

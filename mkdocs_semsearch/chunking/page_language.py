@@ -38,6 +38,7 @@ _SCRIPTS: Mapping[str, str] = {
     "Taml": "\u0b80-\u0bff",
 }
 _IN_SCRIPT = {script: re.compile(f"[{characters}]") for script, characters in _SCRIPTS.items()}
+_LATIN = re.compile("[\0-\u036f]+")  # before all of these scripts
 _LANGUAGE_OF = {
     "Jpan": "ja",
     "Hani": "zh",
@@ -73,7 +74,8 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     stated = document.language.replace("_", "-") if document.language else None
     text = "\n".join(islice(texts, 20))[:_CHARACTERS]
     letters = sum(map(str.isalpha, text))
-    scripts = {script: len(pattern.findall(text)) for script, pattern in _IN_SCRIPT.items()}
+    others = _LATIN.sub("", text)
+    scripts = {script: len(pattern.findall(others)) for script, pattern in _IN_SCRIPT.items()}
     certain = max(scripts, key=lambda script: scripts[script], default="") if letters else ""
     if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is also written with Chinese characters
         certain, scripts["Jpan"] = "Jpan", letters

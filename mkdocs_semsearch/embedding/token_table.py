@@ -33,6 +33,8 @@ _MAX_WORD_LENGTH = 100
 
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_])+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
+"""The same for lower-cased ASCII, which takes a quarter of the time."""
 
 _REMEMBERED_TEXTS = 300
 """Number of chunks whose sentence vectors are cached, because results repeat from keystroke to keystroke; 6 kB each."""
@@ -195,8 +197,7 @@ def fitting_table(identity: EmbedderIdentity) -> TokenTable | None:
 
 def question_words(text: str) -> list[str]:
     """Returns the words of a text, lower-cased and without accents; an ideograph is a word by itself."""
-    bare = text.lower() if text.isascii() else _without_accents(text)
-    words: list[str] = _WORD.findall(bare)
+    words: list[str] = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(_without_accents(text))
     if max(map(len, words), default=0) > _MAX_WORD_LENGTH:
         words = [word for word in words if len(word) <= _MAX_WORD_LENGTH]
     return words[:MAX_WORDS]
