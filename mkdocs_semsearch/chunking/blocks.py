@@ -86,7 +86,7 @@ class Block:
         """Returns the block as light Markdown."""
         if self.kind == "code":
             return code_fence(self.text, self.language)
-        return without_code_marks(_CODE_SPAN.sub(r"`\1`", self.text))
+        return without_code_marks(_CODE_SPAN.sub(lambda code: f"`{code[1]}`", self.text))
 
 
 def without_code_marks(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -186,6 +186,7 @@ class SiteTexts:
     stemmers: Sequence[str | None]
     contents: ContentCache
     added: AddedWords = NO_ADDED_WORDS
+    _splitters: dict[str | None, _TermsOfChunks] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def terms(self, run: slice) -> Iterator[Sequence[str]]:
         """Yields the terms of each chunk of some pages, joined by spaces, in the order of `FIELDS`.
@@ -193,7 +194,6 @@ class SiteTexts:
         Splitting texts into words and stemming these takes most of the time of the lexical index, so the terms of a
         page are cached.
         """
-        terms_with = cache(lambda stemmer: _TermsOfChunks(self.analysis.of_page(stemmer)))
         for start in range(run.start, run.stop, _PAGES_AT_ONCE):
             here = slice(start, min(start + _PAGES_AT_ONCE, run.stop))
             keys = self._keys(here)
@@ -202,11 +202,17 @@ class SiteTexts:
             for page, stemmer, key in zip(self.pages[here], self.stemmers[here], keys, strict=True):
                 texts = _read(known.get(key), len(page.chunks))
                 if texts is None:
-                    texts = [terms_with(stemmer)(*pair) for pair in chunks_with_added_words(page, stemmer, self.added)]
+                    terms_of = self._terms_with(stemmer)
+                    texts = [terms_of(*pair) for pair in chunks_with_added_words(page, stemmer, self.added)]
                     new[key] = json.dumps(texts).encode()
                 yield from texts
             self.contents.put(new)
         self.contents.touch()
+
+    def _terms_with(self, stemmer: str | None) -> _TermsOfChunks:
+        if stemmer not in self._splitters:
+            self._splitters[stemmer] = _TermsOfChunks(self.analysis.of_page(stemmer))
+        return self._splitters[stemmer]
 
     def touch(self, run: slice) -> None:
         """Marks the terms of some pages as used, see `ContentCache.touch`."""

@@ -60,7 +60,7 @@ _OPERATOR = re.compile(
 )
 _LONGEST_OPERATOR = 12  # with its quotes; longer tokens are not tried, so that no text makes the pattern slow
 _NO_PUNCTUATION = re.compile(r"[#$%&*+/<=>@\[\\\]^{|}~]|::")
-_VERSION = re.compile(r"^v(?=[0-9]+\.[0-9])")
+_VERSION = re.compile(r"v(?=[0-9]+\.[0-9])")
 _WRITTEN_AS_CODE = re.compile(r"[^\W_]_+[^\W_]|\(\)$|::|^--[^\W_]|^[@$][^\W_]")
 _NAME_WITH_HUMPS = re.compile(r"[a-z]{2,}(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+){2,}")  # not `GitHub`
 _FILE_NAME = re.compile(
@@ -258,7 +258,8 @@ def is_code(word: str) -> bool:
 
 def _bare_name(identifier: str) -> str:
     """Returns an identifier without the signs around it, and a version without its `v`."""
-    return _VERSION.sub("", identifier.strip("-<>/@$.~=({#"))
+    bare = identifier.strip("-<>/@$.~=({#")
+    return bare[1:] if _VERSION.match(bare) else bare
 
 
 def identifier_pattern(word: str, *, unfinished: bool) -> str | None:

@@ -78,9 +78,8 @@ class ChunkTable:
 
         column = self._one(name)
         if pa.types.is_dictionary(column.type):
-            known = [*map(written_json, column.dictionary.to_pylist()), "null"]
-            codes = column.indices.fill_null(len(known) - 1).to_pylist()
-            rows = [known[code] for code in codes]
+            known = list(map(written_json, column.dictionary.to_pylist()))
+            rows = ["null" if code is None else known[code] for code in column.indices.to_pylist()]
         elif pa.types.is_list(column.type):
             texts, begins = self.lists(name)
             written = written_items(texts)
