@@ -153,8 +153,8 @@ def _is_whole_heading(picture: LexborNode) -> bool:
 def normalise(text: str) -> str:
     """Returns text with normalised white space, without invisible characters and empty lines."""
     visible = text if text.isascii() else text.translate(_INVISIBLE)
-    lines = (" ".join(line.split()) for line in visible.split(LINE_BREAK))
-    return "\n".join(line for line in lines if line)
+    lines = [" ".join(line.split()) for line in visible.split(LINE_BREAK)]
+    return "\n".join(filter(None, lines))
 
 
 def join_inline(parts: Iterable[str]) -> str:

@@ -44,6 +44,7 @@ _EDGES_AT_ONCE = 4096
 """Number of edges whose vectors are compared at once: 12 MB for 384 dimensions."""
 
 _WORD = re.compile(r"\w+")
+_IS_LONG = re.compile(rf"\W*(?:\w+\W+){{{LEAST_COPIED_WORDS - 1}}}\w")
 
 _RESEMBLANCE_KEY = f"resemblance of sections {LEAST_RESEMBLANCE} {LEAST_WORDS} ".encode()
 
@@ -177,8 +178,7 @@ def _section_hashes(page: ChunkedPage) -> bytes:
         chunks = tuple(group)
         text = "\n".join(chunk.content for chunk in chunks)
         content = "\n".join((*chunks[0].heading_hierarchy[-1:], text)).encode("utf-8", "surrogatepass")
-        is_long = len(_WORD.findall(text)) >= LEAST_COPIED_WORDS
-        hashes.append(digest_of(content)[:_HASH_BYTES] if is_long else bytes(_HASH_BYTES))
+        hashes.append(digest_of(content)[:_HASH_BYTES] if _IS_LONG.match(text) else bytes(_HASH_BYTES))
     return b"".join(hashes)
 
 

@@ -50,6 +50,8 @@ _SAMPLED_PAGES = 400
 """Greatest number of pages whose words are counted; the error of a share of 0.7 is then at most 0.05."""
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
+"""The same for lower-cased ASCII, which takes half the time."""
 
 
 def sampled_pages(pages: int) -> range:
@@ -63,10 +65,12 @@ def page_words(chunks: Iterable[Iterable[str]]) -> Counter[str]:
     Args:
         chunks: the texts of each chunk of the page.
     """
-    found: Counter[str] = Counter()
-    for texts in chunks:
-        found.update({word for text in texts for word in _WORD.findall(text.lower())})
-    return found
+    return Counter(word for texts in chunks for word in {word for text in texts for word in _words_in(text.lower())})
+
+
+def _words_in(text: str) -> list[str]:
+    words: list[str] = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    return words
 
 
 def common_words(sample: Sequence[Mapping[str, int]], chunks: int, stemmer: str | None) -> tuple[str, ...]:
