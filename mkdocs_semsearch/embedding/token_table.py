@@ -34,7 +34,7 @@ _MAX_WORD_LENGTH = 100
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\\W_])+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
-"""The same for lower-cased ASCII, which takes a quarter of the time."""
+"""The same for lower-cased ASCII, which takes a third of the time."""
 
 _REMEMBERED_TEXTS = 300
 """Number of chunks whose sentence vectors are cached, because results repeat from keystroke to keystroke; 6 kB each."""
