@@ -11,7 +11,7 @@ from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.searching.backend import EmbeddedBackend
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
-from mkdocs_semsearch.serving.asgi import LazyEndpoint
+from mkdocs_semsearch.serving.asgi import EveryAnswer, LazyEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.unit.serving.small_index import build
 from tests.word_hash import WordHashEmbedder
@@ -57,6 +57,15 @@ def test_a_panic_of_a_tool_leaves_the_server_as_it_was(client):
     assert tool(client, "keys").json()["result"]["isError"] is False
     assert client.get("/api/v1/search?q=keys").status_code == 200
     assert client.get("/readyz").status_code == 200
+
+
+def test_a_panic_outside_of_the_api_is_an_error_in_the_common_shape():
+    async def panics(scope, receive, send):
+        raise PanicException("index out of bounds")
+
+    answer = TestClient(EveryAnswer(panics, lambda host: True, frozenset())).get("/")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_a_panic_in_the_command_line_is_a_sentence(tmp_path, monkeypatch, capsys):

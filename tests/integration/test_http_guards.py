@@ -217,10 +217,20 @@ def test_behind_a_proxy_clients_are_distinguished_by_its_header(index_dir):
         ("::ffff:192.0.2.1", "192.0.2.1"),
         ("unknown", "unknown"),
         (None, ""),
+        ("", ""),
     ],
 )
 def test_addresses_of_one_ipv6_network_count_as_one_client(address, key):
     assert client_key(address) == key
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1:{}", "[2001:db8:1:2::9]:{}", '"[2001:db8:1:2::9]:{}"'])
+def test_another_port_is_not_another_client(index_dir, address):
+    with client_of(live(index_dir), rate_limit="1/hour", client_header="X-Real-IP") as client:
+        asked = [client.get("/api/v1/facets", headers={"X-Real-IP": address.format(port)}) for port in (4711, 4712)]
+        assert [answer.status_code for answer in asked] == [200, 429]
+        other = client.get("/api/v1/facets", headers={"X-Real-IP": "192.0.2.2:4711"})
+        assert other.status_code == 200
 
 
 SAFE = ("x-content-type-options", "referrer-policy", "x-request-id")
