@@ -15,8 +15,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from http_load import addresses, ask_all
-from load import questions
+from http_load import addresses, ask_all, questions
 from sidecar_process import free_port, start_sidecar
 from synthetic import write_index
 

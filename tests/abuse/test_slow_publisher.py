@@ -131,7 +131,6 @@ def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
 
 
 def test_a_server_is_ready_before_a_silent_publisher_answers(tmp_path):
-    """`benchmarks/start_offline.py` measures the seconds."""
     build(tmp_path / "copy")
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and does not answer
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
