@@ -104,7 +104,7 @@ def test_code_alone_is_left_to_right_and_the_table_right_to_left(page, hebrew):
     ask(page, hebrew, "token")
     excerpt = page.locator(f"{OPTION} .ss-excerpt").first
     assert place_of(excerpt, "TOKEN_FILE") > place_of(excerpt, "קובץ")
-    assert page.locator(f"{PREVIEW} pre").first.evaluate(DIRECTION) == "ltr"
+    expect(page.locator(f"{PREVIEW} pre").first).to_have_css("direction", "ltr")
 
 
 def test_a_hebrew_excerpt_on_an_english_site_is_right_to_left(page, build_site, serving):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
+from playwright.sync_api import TimeoutError
 
 from tests.browser.asking import DIALOG, INPUT, OPTION, TRIGGERS, put_question, read_config, until
 from tests.integration.sites import THEMES
@@ -70,14 +73,19 @@ def test_if_the_dialog_cannot_be_loaded_the_themes_search_works(page, build_site
 
 
 def type_until(page, field, result):
-    """Types into the theme's own field until results are seen; no theme says when it starts to listen."""
-    for _ in range(40):
+    """Types into the theme's own field until results are seen; no theme says when it starts to listen.
+
+    Each try waits longer than the one before, because typing again takes away the results that a busy machine would
+    show next.
+    """
+    for milliseconds in (500, 1000, 2000, 4000, 8000):
         page.locator(field).blur()  # a theme that has begun to listen in between shows its results on focus
         page.locator(field).fill("")
         page.locator(field).press_sequentially("rotate", delay=20)
-        page.wait_for_timeout(300)
-        if page.locator(result).first.is_visible():
+        with contextlib.suppress(TimeoutError):
+            page.locator(result).first.wait_for(timeout=milliseconds)
             return
+    page.locator(result).first.wait_for()
 
 
 def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, configure, serving):
@@ -85,8 +93,8 @@ def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, con
         read_config(page, server.url)
         page.locator(".md-search__input").click()
         type_until(page, ".md-search__input", ".md-search-result__link")
-        page.locator(".md-search-result__link").first.wait_for()
         page.keyboard.press("Escape")
+        page.wait_for_function("!document.activeElement.matches('.md-search__input')")
         page.keyboard.press("Control+k")
         page.locator(DIALOG).wait_for()
 
