@@ -23,7 +23,12 @@ GIGABYTE = 2**30
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Puts the folders of the tests into memory where there is plenty: a small build mostly waits for its disk."""
+    """Puts the folders of the tests into memory where there is plenty: a small build mostly waits for its disk.
+
+    Threads of OpenMP (PyTorch, scikit-learn) sleep while they wait for each other: where workers share the cores, those
+    that spin make a t-SNE of twelve points take up to fifty times as long.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if config.option.basetemp is None and _has_room(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

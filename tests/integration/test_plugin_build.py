@@ -235,23 +235,39 @@ def test_pages_have_the_date_of_their_last_commit(site):
     assert current_build(site.index_dir).build_id == before
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_guides_that_the_navigation_leaves_out_are_unlisted(tmp_path, engine):
-    texts = {f"{name}.md": f"# {name}\n\nAll about {name}.\n" for name in ("index", "one", "two", "lost", "meant")}
-    site = DocsSite(tmp_path).write(texts | {"changelog.md": "# Changelog\n\nNews.\n"})
+UNLISTED = {f"{name}.md": f"# {name}\n\nAll about {name}.\n" for name in ("index", "one", "two", "lost", "meant")}
+
+
+@pytest.fixture
+def partly_listed(tmp_path):
+    """A site whose navigation has the guides one and two."""
+    site = DocsSite(tmp_path).write(UNLISTED | {"changelog.md": "# Changelog\n\nNews.\n"})
     site.config |= {"nav": ["one.md", {"Two": "two.md"}], "not_in_nav": "meant.md"}
     site.config["validation"] = {"omitted_files": "ignore"}
+    return site
 
-    def kinds():
-        site.build(engine=engine)
-        return {path: site.page(path)["kind"] for path in site.paths()}
 
-    guides = dict.fromkeys(texts, "guide")  # the home page is one, whatever names it
-    assert kinds() == guides | {"lost.md": "unlisted", "changelog.md": "changelog"}
-    site.config["nav"] = ["one.md"]
-    assert kinds()["two.md"] == "unlisted"  # though its text is cached
-    site.write({f"generated/{number}.md": f"# Rule {number}\n\nAll about it.\n" for number in range(9)})
-    assert set(kinds().values()) == {"guide", "changelog"}  # such a navigation is not a list of what matters
+def kinds(site):
+    return {path: site.page(path)["kind"] for path in site.paths()}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_guides_that_the_navigation_leaves_out_are_unlisted(partly_listed, engine):
+    partly_listed.build(engine=engine)
+    guides = dict.fromkeys(UNLISTED, "guide")  # the home page is one, whatever names it
+    assert kinds(partly_listed) == guides | {"lost.md": "unlisted", "changelog.md": "changelog"}
+
+
+def test_a_changed_navigation_changes_what_is_unlisted(partly_listed):
+    partly_listed.build()
+    assert kinds(partly_listed)["two.md"] == "guide"
+    partly_listed.config["nav"] = ["one.md"]
+    partly_listed.build()
+    assert kinds(partly_listed)["two.md"] == "unlisted"  # though its text is cached
+    partly_listed.write({f"generated/{number}.md": f"# Rule {number}\n\nAll about it.\n" for number in range(9)})
+    partly_listed.build()
+    # Such a navigation is not a list of what matters.
+    assert set(kinds(partly_listed).values()) == {"guide", "changelog"}
 
 
 LINTED = {
@@ -262,22 +278,31 @@ LINTED = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_strict_build_fails_for_what_the_lint_finds(tmp_path, engine):
+@pytest.fixture
+def linted(tmp_path):
+    """A site in which the lint finds something."""
     site = DocsSite(tmp_path).write(LINTED)
     site.config |= {"nav": ["one.md", "two.md", "three.md", "four.md"], "not_in_nav": "meant.md"}
     site.config["validation"] = {"omitted_files": "ignore"}
-    assert "four.md" not in site.build(engine=engine)  # the lint is off
-    site.options["lint"] = True
-    output = site.build(engine=engine, fails=True)
+    return site
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_strict_build_fails_for_what_the_lint_finds(linted, engine):
+    linted.options["lint"] = True
+    output = linted.build(engine=engine, fails=True)
     assert "four.md:1: facet-typo: tags: 'andriod' looks like 'android'" in output
     assert "lost.md:1: orphan: " in output
     assert "meant.md" not in output
     assert "2 warnings" in output
-    assert "four.md:1: facet-typo" in site.build(engine=engine, strict=False)
-    site.options["lint"] = {"quiet": ["orphan"]}
-    site.write({"four.md": LINTED["four.md"].replace("---\n#", "search: {lint: [facet-typo]}\n---\n#")})
-    site.build(engine=engine)
+    assert "four.md:1: facet-typo" in linted.build(engine=engine, strict=False)
+
+
+def test_a_strict_build_passes_without_the_lint_and_with_what_it_finds_silenced(linted):
+    assert "four.md" not in linted.build()  # the lint is off
+    linted.options["lint"] = {"quiet": ["orphan"]}
+    linted.write({"four.md": LINTED["four.md"].replace("---\n#", "search: {lint: [facet-typo]}\n---\n#")})
+    linted.build()
 
 
 def test_the_index_says_where_pages_are_edited(site):
