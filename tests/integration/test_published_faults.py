@@ -378,7 +378,8 @@ def test_a_hostile_publisher_does_no_harm(two_builds, origin, copy, tmp_path, na
     assert record.getMessage().endswith("stays in use.")
     assert {path.name for path in tmp_path.iterdir()} <= {"web", "cache"}
     asked = len(origin.asked)
-    assert live.refresh() is False  # and it is not fetched again every minute
+    monkeypatch.setattr(published_index, "try_build", lambda *_, **__: pytest.fail("the refused build is tried again"))
+    assert live.refresh() is False  # and it is neither fetched nor tried again every minute
     assert len(origin.asked) == asked + 1
     live.close()
 
