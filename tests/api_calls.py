@@ -19,6 +19,9 @@ from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.responses import ApiResponse
 from mkdocs_semsearch.serving.wire import ROUTES
 
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+"""The header without which the endpoint for agents refuses a request."""
+
 
 def api_over(source: Callable[[], Searcher | None] | LiveIndex, **options: Any) -> SearchApi:
     """Makes the API over one index: the searcher that a function returns, or None while there is none."""

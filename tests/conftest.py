@@ -8,9 +8,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from mkdocs_semsearch.searching.searcher import Searcher
+    from mkdocs_semsearch.serving.api import SearchApi
 
 # The time of an example depends more on the machine than on the code.
 settings.register_profile("without a deadline", settings(), deadline=None)
@@ -61,6 +66,31 @@ def disk_that_writes_later() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def index_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the index in `tests/unit/serving/small_index.py`, for tests that do not change it."""
+    from tests.unit.serving.small_index import build
+
+    return build(tmp_path_factory.mktemp("small") / "index")
+
+
+@pytest.fixture(scope="session")
+def searcher(index_dir: Path) -> Iterator[Searcher]:
+    """A searcher of the small index."""
+    from tests.unit.serving.small_index import open_small
+
+    with open_small(index_dir) as opened:
+        yield opened
+
+
+@pytest.fixture
+def api(searcher: Searcher) -> SearchApi:
+    """The API over the small index; each test has its own, whose metrics and answers are new."""
+    from tests.api_calls import api_over
+
+    return api_over(lambda: searcher)
 
 
 @pytest.fixture(scope="session")

@@ -13,10 +13,9 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import EveryAnswer, LazyEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from tests.api_calls import ACCEPT
 from tests.unit.serving.small_index import build
 from tests.word_hash import WordHashEmbedder
-
-ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 class PanicException(BaseException):

@@ -21,18 +21,11 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES
 from tests.abuse.raw_http import answer_to, connected, serving
-from tests.api_calls import api_over, handle
+from tests.api_calls import ACCEPT, api_over, handle
 from tests.made_index import built, made_page
 from tests.unit.serving.small_index import build, open_small
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.word_hash import WordHashEmbedder
-
-ACCEPT = {"Accept": "application/json, text/event-stream"}
-
-
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("served") / "index")
 
 
 def client_of(index_dir, base_url="http://localhost", **options):

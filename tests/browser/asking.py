@@ -11,6 +11,9 @@ import pytest
 INPUT = "[data-semsearch=input]"
 OPTION = "[data-semsearch=option]"
 DIALOG = "semsearch-dialog dialog[open]"
+GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
+"""The number of pages in the list of results."""
+
 HELD = 60
 """Seconds after which an answer comes although no test has released it."""
 

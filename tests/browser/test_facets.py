@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import INPUT, OPTION, ask, open_box, put_question
+from tests.browser.asking import GROUPS, INPUT, OPTION, ask, open_box, put_question
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
 PANEL = "#semsearch-facets"
-GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 FOCUSED = "element => element === document.activeElement"
 TOPICS = [{"value": f"topic-{number:03}", "count": 500 - number} for number in range(410)]
 

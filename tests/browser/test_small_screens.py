@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.asking import DRAWN, INPUT, OPTION, put_question
+from tests.browser.asking import DRAWN, GROUPS, INPUT, OPTION, put_question
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
 
-GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 WHOLE = """() => {
   const frame = document.querySelector('.ss-scroll').getBoundingClientRect();
   const bottom = Math.min(frame.bottom, innerHeight);

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.static.bundle_writer import write_bundle
-from tests.browser.asking import INPUT, OPTION, expect_titles
+from tests.browser.asking import GROUPS, INPUT, OPTION, expect_titles
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,
     test_a_result_on_this_page_is_a_jump,
@@ -31,7 +31,6 @@ from tests.word_hash import WordHashEmbedder
 pytestmark = pytest.mark.browser
 
 MODE = "[data-semsearch=mode]"
-GROUPS = "document.querySelectorAll('[data-semsearch=list] [role=group]').length"
 WHOLE = """() => {
   const { answer } = document.querySelector("semsearch-dialog").store.state;
   return answer && answer.mode !== "loading" && answer.results.length >= Math.min(answer.total, 10);

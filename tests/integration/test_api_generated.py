@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api_calls import api_over, handle
-from tests.unit.serving.small_index import build, open_small
-
-
-@pytest.fixture(scope="module")
-def searcher(tmp_path_factory):
-    with open_small(build(tmp_path_factory.mktemp("small") / "index")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def api(searcher):
-    return api_over(lambda: searcher)
-
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

@@ -23,7 +23,7 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.responses import RecentAnswers
 from mkdocs_semsearch.serving.wire import ROUTES
 from tests.api_calls import api_over, handle
-from tests.unit.serving.small_index import build, open_small
+from tests.unit.serving.small_index import open_small
 from tests.word_hash import WordHashEmbedder
 
 
@@ -41,11 +41,6 @@ def running(app):
         finally:
             server.should_exit = True
             thread.join()
-
-
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("served") / "index")
 
 
 @pytest.fixture(scope="module")

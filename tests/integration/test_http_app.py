@@ -32,11 +32,6 @@ def test_without_the_extra_the_mcp_address_names_it(base, index_dir, site_dir, m
 
 
 @pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("served") / "index")
-
-
-@pytest.fixture(scope="module")
 def site_dir(tmp_path_factory):
     site = tmp_path_factory.mktemp("site") / "site"
     for path, text in {

@@ -15,18 +15,13 @@ from mkdocs_semsearch.serving.admission import Admission, client_key
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import JsonFormatter
+from tests.api_calls import ACCEPT
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import PATIENCE_SECONDS, eventually
 
 TOKEN = "a-token-of-some-length"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-ACCEPT = {"Accept": "application/json, text/event-stream"}
-
-
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("served") / "index")
 
 
 def client_of(source, **options):

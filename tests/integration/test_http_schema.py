@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
 from tests.api_calls import api_over, handle
-from tests.unit.serving.small_index import build, open_small
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def searcher(tmp_path_factory):
-    with open_small(build(tmp_path_factory.mktemp("schema") / "index")) as searcher:
-        yield searcher
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -36,11 +36,6 @@ PROGRAM = """
 """
 
 
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("served") / "index")
-
-
 def start(index_dir, host="127.0.0.1", program=PROGRAM):
     program = textwrap.dedent(program.format(root=str(ROOT), index=str(index_dir), host=host))
     process = subprocess.Popen(

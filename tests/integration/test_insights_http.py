@@ -11,16 +11,11 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from tests.unit.serving.small_index import build, open_small
+from tests.unit.serving.small_index import open_small
 from tests.waiting import eventually
 
 ENDING = {"query": "rotate keys", "matches": 4, "score": 0.7, "similarity": 0.6, "opened": "guide/auth.md", "rank": 1}
 ADDRESS = "/api/v1/insights"
-
-
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("recorded") / "index")
 
 
 def client_of(index_dir, folder, **options):

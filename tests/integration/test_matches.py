@@ -20,9 +20,8 @@ from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.mcp import build_server
 from mkdocs_semsearch.serving.operations import IndexOperations
-from tests.api_calls import api_over, handle
+from tests.api_calls import handle
 from tests.made_index import built, declared, made_page, opened
-from tests.unit.serving.small_index import build, open_small
 
 QUERIES = (
     {"query": "keys"},
@@ -34,22 +33,6 @@ QUERIES = (
     {"query": "", "filters": [{"op": "equals", "field": "tags", "value": "security"}]},
     {"query": " ", "filters": [{"op": "exists", "field": "tags"}], "granularity": "page"},
 )
-
-
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("matches") / "index")
-
-
-@pytest.fixture(scope="module")
-def searcher(index_dir):
-    with open_small(index_dir) as searcher:
-        yield searcher
-
-
-@pytest.fixture
-def api(searcher):
-    return api_over(lambda: searcher)
 
 
 def without_time(body):

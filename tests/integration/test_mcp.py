@@ -33,22 +33,11 @@ from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import Defaults
 from tests.api_calls import api_over, handle
 from tests.made_index import built, made_page
-from tests.unit.serving.small_index import DeadEmbedder, build, open_small
+from tests.unit.serving.small_index import DeadEmbedder, open_small
 from tests.word_hash import WordHashEmbedder
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ["get_page", "list_facets", "related_pages", "search_docs"]
-
-
-@pytest.fixture(scope="module")
-def index_dir(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("served") / "index")
-
-
-@pytest.fixture(scope="module")
-def searcher(index_dir):
-    with open_small(index_dir) as opened:
-        yield opened
 
 
 def call(target, name, arguments=None):

@@ -33,12 +33,6 @@ from tests.word_hash import WordHashEmbedder
 USER_CODE = Path(__file__).parents[2] / "user_code.py"
 
 
-@pytest.fixture(scope="module")
-def searcher(tmp_path_factory):
-    with open_small(build(tmp_path_factory.mktemp("python") / "index")) as searcher:
-        yield searcher
-
-
 def content(response):
     return replace(response, took_ms=0, build_id="")
 
