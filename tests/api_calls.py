@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -59,9 +60,13 @@ def handle(
     async def send(message):
         messages.append(message)
 
-    # In a thread of its own: that of a browser test has an event loop already.
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(anyio.run, router, scope, receive, send).result()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        anyio.run(router, scope, receive, send)
+    else:  # that of a browser test: no other can run in its thread
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(anyio.run, router, scope, receive, send).result()
     start, *parts = messages
     found = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
     return ApiResponse(start["status"], found, b"".join(part.get("body", b"") for part in parts))
