@@ -20,6 +20,14 @@ from urllib.parse import unquote, urlsplit
 
 from qdrant_client import QdrantClient, models
 
+from tests.made_index import made_page
+
+PAGES = [
+    made_page("keys.md", "Rotate the api keys of the server", "Keys expire"),
+    made_page("ops.md", "Run the server behind a proxy"),
+]
+"""Two pages for a cluster."""
+
 Route = Callable[["QdrantServer", str, dict[str, Any]], Any]
 
 

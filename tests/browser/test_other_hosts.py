@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -15,17 +14,13 @@ import yaml
 
 from mkdocs_semsearch.cli import main
 from tests.browser.asking import DIALOG, INPUT, OPTION, put_question, type_question
-from tests.integration.sites import QUIET, DocsSite
+from tests.integration.sites import QUIET, DocsSite, installed
 
 from .conftest import CONFIG, DOCS, ROOT
 
 pytestmark = pytest.mark.browser
 
 ASSETS = ROOT / "theme" / "assets" / "semsearch"
-
-
-def without(module):
-    return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{module} is not installed")
 
 
 def ask(page, url, query):
@@ -62,7 +57,7 @@ def zensical_site(tmp_path_factory):
     return root / "site"
 
 
-@without("zensical")
+@installed("zensical")
 def test_a_site_of_zensical(page, zensical_site, serving):
     with serving.SiteServer(zensical_site, mount="/docs/") as server:
         page.goto(server.url)
@@ -77,7 +72,7 @@ def test_a_site_of_zensical(page, zensical_site, serving):
         assert page.problems == []
 
 
-@without("zensical")
+@installed("zensical")
 def test_a_site_of_zensical_searches_its_own_index_while_the_sidecar_is_gone(page, zensical_site, serving):
     with serving.SiteServer(zensical_site, mount="/docs/") as server:
         server.sidecar.alive = False
@@ -86,7 +81,7 @@ def test_a_site_of_zensical_searches_its_own_index_while_the_sidecar_is_gone(pag
         assert page.locator(OPTION).first.get_attribute("href").startswith(server.url + "reference/errors/")
 
 
-@without("zensical")
+@installed("zensical")
 def test_a_site_of_zensical_has_a_results_page(page, zensical_site, serving):
     with serving.SiteServer(zensical_site, mount="/docs/") as server:
         page.goto(server.url + "search/?query=rotate+token")
@@ -154,7 +149,7 @@ def versions(tmp_path_factory):
     return deployed(tmp_path_factory.mktemp("mike"), api_url="/search/{version}/-/semsearch")
 
 
-@without("mike")
+@installed("mike")
 @pytest.mark.parametrize(("folder", "version"), [("1.0", "1.0"), ("2.0", "2.0"), ("latest", "2.0")])
 def test_versions_of_mike_stay_among_themselves(page, versions, serving, folder, version):
     with serving.SiteServer(versions, mount="/docs/") as server:
@@ -172,7 +167,7 @@ def test_versions_of_mike_stay_among_themselves(page, versions, serving, folder,
         assert page.locator(OPTION).first.get_attribute("href") == link
 
 
-@without("mike")
+@installed("mike")
 def test_versions_of_mike_have_a_static_search_each(page, serving, tmp_path):
     online = deployed(tmp_path, static=True)
     with serving.SiteServer(online, mount="/docs/") as server:

@@ -202,7 +202,7 @@ what does := do ??
 x&&y && z :-)
 a -> b""".splitlines(),
 )
-CODE = {
+CODE_FIELDS = {
     "kind": "code",
     "definitions": ("rotate",),
     "scope_path": ("a", "b"),
@@ -241,7 +241,7 @@ def pages():
     rng = random.Random(7)
     for path, (texts, facets) in NAMED.items():
         boost = 1.5 if path == "errors.md" else 1.0
-        found = CODE if path == "lists.md" else {}
+        found = CODE_FIELDS if path == "lists.md" else {}
         front_matter = {"extra": {"level": "deep"}}
         dated = datetime.date(2026, 1, len(path)) if path != "lists.md" else None
         options = {"boost": boost, "front_matter": front_matter, "dated": dated}

@@ -23,13 +23,9 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.integration.sites import QUIET, DocsSite
 from tests.made_index import built, made_page
-from tests.qdrant_server import running_server
+from tests.qdrant_server import PAGES, running_server
 from tests.word_hash import WordHashEmbedder
 
-PAGES = [
-    made_page("keys.md", "Rotate the api keys of the server", "Keys expire"),
-    made_page("ops.md", "Run the server behind a proxy"),
-]
 QUERY = SearchQuery("rotate api keys")
 
 

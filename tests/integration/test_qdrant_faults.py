@@ -23,14 +23,10 @@ from mkdocs_semsearch.qdrant.writer import QdrantWriter
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, made_page
-from tests.qdrant_server import running_server
+from tests.qdrant_server import PAGES, running_server
 from tests.word_hash import WordHashEmbedder
 
 KEY = "a-key-that-nobody-else-has"
-PAGES = [
-    made_page("keys.md", "Rotate the api keys of the server", "Keys expire"),
-    made_page("ops.md", "Run the server behind a proxy"),
-]
 
 
 @pytest.fixture(autouse=True)
