@@ -26,7 +26,6 @@ def write_encoder(folder: Path, *, bytes_per_token: int = 0, turns_per_token: in
     vector[0, 0] = 1
     constants = {
         "vector": vector,
-        "one": np.array([1], np.int64),
         "floats": np.array([max(1, bytes_per_token // 4)], np.int64),
         "turns": np.array(max(1, turns_per_token), np.int64),
         "zero": np.array(0, np.float32),
@@ -67,7 +66,7 @@ def write_encoder(folder: Path, *, bytes_per_token: int = 0, turns_per_token: in
             helper.make_tensor_value_info("attention_mask", TensorProto.INT64, [1, "tokens"]),
         ],
         [helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, [1, DIMENSION])],
-        [numpy_helper.from_array(value, name) for name, value in constants.items() if name != "one"],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)

@@ -103,6 +103,13 @@ def origin(tmp_path):
 
 
 @pytest.fixture
+def full_origin(origin, index_dir):
+    """An origin with the small index."""
+    shutil.copytree(index_dir, origin.root, dirs_exist_ok=True)
+    return origin
+
+
+@pytest.fixture
 def copy(tmp_path):
     return tmp_path / "cache" / "copy"
 
@@ -216,45 +223,41 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_name_in_a_manifest_escapes_the_copy(origin, copy, tmp_path, name):
-    build(origin.root)
-    rewritten(origin.root, lambda body: body["files"][0].update(path=name))
+def test_no_name_in_a_manifest_escapes_the_copy(full_origin, copy, tmp_path, name):
+    rewritten(full_origin.root, lambda body: body["files"][0].update(path=name))
     with pytest.raises(IndexFolderError):
-        PublishedIndex(origin.url, copy).update()
+        PublishedIndex(full_origin.url, copy).update()
     assert not list(tmp_path.rglob("escaped*"))
     assert not Path("/tmp/escaped").exists()
     assert not copy.exists()
 
 
 @pytest.mark.parametrize("build_id", ["../../escaped", "/tmp/escaped", "", ".", "0" * 15, "0" * 17, "0123456789ABCDEF"])
-def test_no_build_id_escapes_the_copy(origin, copy, build_id):
-    build(origin.root)
-    rewritten(origin.root, lambda body: body.update(build_id=build_id))
+def test_no_build_id_escapes_the_copy(full_origin, copy, build_id):
+    rewritten(full_origin.root, lambda body: body.update(build_id=build_id))
     with pytest.raises(IndexCorruptError):
-        PublishedIndex(origin.url, copy).update()
+        PublishedIndex(full_origin.url, copy).update()
     assert not copy.exists()
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, True, "10", None])
-def test_invalid_sizes_are_refused(origin, copy, size):
-    build(origin.root)
-    rewritten(origin.root, lambda body: body["files"][0].update(size=size))
+def test_invalid_sizes_are_refused(full_origin, copy, size):
+    rewritten(full_origin.root, lambda body: body["files"][0].update(size=size))
     with pytest.raises(IndexCorruptError):
-        PublishedIndex(origin.url, copy).update()
+        PublishedIndex(full_origin.url, copy).update()
 
 
-def test_an_index_that_is_too_large_is_not_downloaded(origin, copy, monkeypatch):
-    build(origin.root)
-    rewritten(origin.root, lambda body: body["files"][0].update(size=10**15))
+def test_an_index_that_is_too_large_is_not_downloaded(full_origin, copy, monkeypatch):
+    rewritten(full_origin.root, lambda body: body["files"][0].update(size=10**15))
     with pytest.raises(IndexCorruptError, match="bytes, 8589934592 are allowed: set SEMSEARCH_MAX_INDEX_BYTES"):
-        PublishedIndex(origin.url, copy).update()
+        PublishedIndex(full_origin.url, copy).update()
     monkeypatch.setenv("SEMSEARCH_MAX_INDEX_BYTES", str(10**16))
     with pytest.raises(IndexFolderError, match="has room for"):
-        PublishedIndex(origin.url, copy).update()
+        PublishedIndex(full_origin.url, copy).update()
     monkeypatch.setenv("SEMSEARCH_MAX_INDEX_BYTES", "8 GB")
     with pytest.raises(ConfigurationError, match="SEMSEARCH_MAX_INDEX_BYTES: '8 GB' is not a number of bytes"):
-        PublishedIndex(origin.url, copy).update()
-    assert [path for path, _ in origin.asked] == ["/manifest.json"] * 3
+        PublishedIndex(full_origin.url, copy).update()
+    assert [path for path, _ in full_origin.asked] == ["/manifest.json"] * 3
 
 
 def test_a_manifest_without_an_end(origin, copy):
