@@ -191,7 +191,7 @@ def split_sections(
             continue
         if item.has_end:
             outer.append((section, path.copy(), excluded_level))
-            excluded_level = None if excluded_level is None else 0  # of whatever level, it is in an excluded section
+            excluded_level = None if excluded_level is None else -1  # of whatever level, it is in an excluded section
         if excluded_level is not None and item.level > excluded_level:
             continue
         excluded = item.excluded or (is_excluded is not None and is_excluded(item))
@@ -202,7 +202,7 @@ def split_sections(
         around = len(outer[-1][1]) if outer else 0
         while len(path) > around and path[-1].level >= item.level:
             path.pop()
-        section.has_subsections = item.has_end or section.heading is None or item.level > section.heading.level
+        section.has_subsections |= item.has_end or section.heading is None or item.level > section.heading.level
         path.append(item)
         section = Section(_hierarchy(title, path), item.anchor or section.anchor, heading=item)
         sections.append(section)

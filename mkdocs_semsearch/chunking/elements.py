@@ -38,10 +38,10 @@ _SEPARATOR = re.compile(r"[-–—|·•:]\s+(?=\S)")
 def text_without_permalink(heading: LexborNode) -> str:
     """Returns the text of a heading without its permalink, a link to itself with a sign such as `#` or `¶`.
 
-    A sign that separates the text from an icon before it is left out too. If the whole heading is a button, as in
+    A sign that separates the text from an icon before it is left out too. If the whole heading is one button, as in
     accordions, its text is that of the button.
     """
-    text = flat_text(heading) or _text_of_buttons(heading)
+    text = flat_text(heading) or _text_of_button(heading)
     for link in heading.css('a[href^="#"]'):
         sign = flat_text(link)
         if sign and not _has_letters(sign) and text != sign:
@@ -50,9 +50,17 @@ def text_without_permalink(heading: LexborNode) -> str:
     return text[separator.end() :] if separator else text
 
 
-def _text_of_buttons(heading: LexborNode) -> str:
-    texts = (flat_text(button) for button in heading.css("button:not([hidden])"))
-    return " ".join(text for text in texts if _has_letters(text))
+def _text_of_button(heading: LexborNode) -> str:
+    """Returns the text of the button that is all of a heading; empty if anything else is in it."""
+    parts = [node for node in child_nodes(heading) if node.tag != "-text" or (node.text_content or "").strip()]
+    if (
+        len(parts) != 1
+        or parts[0].tag != "button"
+        or not {"hidden", "data-search-exclude"}.isdisjoint(parts[0].attributes)
+    ):
+        return ""
+    text = flat_text(parts[0])
+    return text if _has_letters(text) else ""
 
 
 def _begins_without_text(heading: LexborNode) -> bool:

@@ -43,7 +43,7 @@ _DESCRIBED = re.compile(r"<img\b[^<>]{0,1000}?\balt=\"([^\"<>]{0,300})\"[^<>]{0,
 _NOT_IN_HEADING = re.compile(
     r"<[^<>]{1,1000}>|\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|\{[^{}]{1,300}\}\s*$|&#?\w{1,40};|\[\^[^\]]{1,100}\]"
 )
-_CODE_SPAN = re.compile(r"(`+)(.+?)\1")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _ATTRIBUTES = re.compile(r"\{[^{}]{1,500}\}\s*$")
 _SHORTCODE = re.compile(r"(?<!\w):[a-z][\w+-]*:(?!\w)")
 _WORD = re.compile(r"[^\W_]+")
@@ -286,6 +286,7 @@ class SourceMap:
         self._markdown = markdown
         self._line_starts = _line_starts(markdown.text)
         self._excluded: set[int] = set()
+        self._read: tuple[tuple[int, int], _Words] | None = None
         self._sections = self._match([item for item in found if not isinstance(item, Block)])
 
     def is_excluded(self, heading: Heading) -> bool:
@@ -302,7 +303,7 @@ class SourceMap:
         place = self._sections[id(heading) if heading is not None else None]
         if len(contents) == 1 and not place.shared:
             return [self._span(place.start, place.end)]
-        finder = _Finder(self._markdown.text_only, place.start, place.end)
+        finder = _Finder(self._markdown.text_only, self._words_of(place))
         found = [finder.find(content) for content in contents]
         starts = [place.start] + [chunk_start for chunk_start, _ in found[1:]]
         ends = [chunk_end for _, chunk_end in found[:-1]] + [place.end]
@@ -311,6 +312,13 @@ class SourceMap:
             starts[0] = place.start if place.begins or first is None else first
             ends[-1] = place.end if last is None else last
         return [self._span(*span) for span in _without_gaps(starts, ends)]
+
+    def _words_of(self, place: _Place) -> _Words:
+        """Returns the words of a place; sections that share one follow one another, so the last one is kept."""
+        bounds = (place.start, place.end)
+        if self._read is None or self._read[0] != bounds:
+            self._read = bounds, _Words.of(self._markdown.text_only, *bounds)
+        return self._read[1]
 
     def _match(self, items: Sequence[Heading | SectionEnd]) -> dict[int | None, _Place]:
         """Returns the place of each section, by identity of its heading."""
@@ -430,15 +438,32 @@ def _number_of(heading: Heading, known: dict[tuple[bool, str], list[int]], possi
     return None
 
 
+class _Words(NamedTuple):
+    """The words of a place in the source.
+
+    Attributes:
+        found: the matches of the words.
+        text: the words, separated by spaces.
+        starts: where each word begins in `text`.
+    """
+
+    found: list[re.Match[str]]
+    text: str
+    starts: list[int]
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int) -> _Words:
+        found = list(_WORD.finditer(text, start, end))
+        words = [match.group() for match in found]
+        return cls(found, " ".join(["", *words, ""]), list(accumulate((len(word) + 1 for word in words), initial=1)))
+
+
 class _Finder:
     """Searches the chunks of one section in the source, one after the other, by their first and last words."""
 
-    def __init__(self, text: str, start: int, end: int) -> None:
+    def __init__(self, text: str, words: _Words) -> None:
         self._text = text
-        self._found = list(_WORD.finditer(text, start, end))
-        words = [match.group() for match in self._found]
-        self._words = " ".join(["", *words, ""])
-        self._starts = list(accumulate((len(word) + 1 for word in words), initial=1))
+        self._found, self._words, self._starts = words
         self._cursor = self._expected = 0
         self._before_jumps: deque[int] = deque(maxlen=_REMEMBERED_PLACES)
 
@@ -521,7 +546,8 @@ def _without_gaps(starts: Sequence[int | None], ends: Sequence[int | None]) -> I
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         start = position if start is None else start
         if end is None or end <= start:
-            end = next(place for place in (*starts[index + 1 :], ends[-1]) if place is not None and place >= start)
+            later = (place for place in (*starts[index + 1 :], ends[-1]) if place is not None and place >= start)
+            end = next(later, start)
         yield start, end
         position = end
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import (
@@ -51,6 +51,9 @@ _ENCLOSING_CLASS, _ENCLOSING_TITLE = "admonition", "admonition-title"
 """Elements whose headings end with them: the text after a note is not about the heading inside of the note, and what
 follows the parameters that mkdocstrings lists, such as the return value, belongs to the function. The title of a note
 with headings is a heading above them, and so is the label of a tab."""
+_MOST_ENCLOSING = 12
+"""Greatest number of such elements in one another; a heading in more of them does not end with its element."""
+
 _HEADINGS = ", ".join(sorted(HEADING_TAGS))
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
@@ -108,6 +111,21 @@ def read_links(body: LexborNode) -> tuple[Link, ...]:
     return tuple(links)
 
 
+@dataclass(slots=True)
+class _Enclosing:
+    """An open element whose headings end with it.
+
+    Attributes:
+        titled: whether it is a note, which can have a title.
+        names: whether its title becomes a heading, because there are headings below it.
+        has_section: whether a heading inside of it ends with it.
+    """
+
+    titled: bool
+    names: bool
+    has_section: bool = False
+
+
 class _PageReader:
     """Walks the tree once with an explicit stack, because pages may be nested deeper than Python can recurse."""
 
@@ -116,8 +134,7 @@ class _PageReader:
         self._footnotes = Footnotes()
         self._inline: list[str] = []
         self._lists: list[Iterator[str]] = []  # of each open list, the markers of its next items
-        self._has_section: list[bool] = []  # of each open enclosing element, whether it contains a heading
-        self._names_sections = False
+        self._around: list[_Enclosing] = []
         self._labels: dict[int, LexborNode] = {}  # of panels with headings, by their identity
         self._marker = ""
         self._leads = False
@@ -175,8 +192,8 @@ class _PageReader:
     def _enter_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> Iterator[LexborNode | str]:
         children = child_nodes(node)
         classes = class_names(attributes)
-        if self._names_sections and (tag == "summary" or _ENCLOSING_TITLE in classes):
-            self._names_sections = False
+        if self._around and self._around[-1].names and (tag == "summary" or _ENCLOSING_TITLE in classes):
+            self._around[-1].names = False
             if node.css_first(_HEADINGS) is None:
                 self._add_name(node)
                 return
@@ -200,11 +217,11 @@ class _PageReader:
         label = self._labels.get(node.mem_id)
         encloses = tag in _ENCLOSING_TAGS or _ENCLOSING_CLASS in classes or label is not None
         if encloses:
-            self._has_section.append(False)
+            titled = tag == "details" or _ENCLOSING_CLASS in classes
+            searched = titled and len(self._around) < _MOST_ENCLOSING
+            self._around.append(_Enclosing(titled, names=searched and node.css_first(_HEADINGS) is not None))
             if label is not None:
                 self._add_name(label)
-            titled = tag == "details" or _ENCLOSING_CLASS in classes
-            self._names_sections = titled and node.css_first(_HEADINGS) is not None
         yield from children
         yield f"/{tag}"
         if encloses:
@@ -214,7 +231,7 @@ class _PageReader:
         """Takes the labels of panels with headings out of the children of a set of tabs."""
         kept: list[LexborNode] = []
         for child in children:
-            if child.tag == "-text":
+            if child.tag == "-text" and not (child.text_content or "").strip():
                 continue
             if child.tag == "div" and kept and kept[-1].tag == "label" and child.css_first(_HEADINGS) is not None:
                 self._labels[child.mem_id] = kept.pop()
@@ -226,9 +243,10 @@ class _PageReader:
             self._inline.append(CODE_END)
             return
         if closing == _ENCLOSED_END:
-            if self._has_section.pop():
-                self._found.append(SectionEnd())
-            elif self._found and isinstance(last := self._found[-1], Block) and last.title:
+            ended = self._around.pop()
+            if ended.has_section:
+                self._found += (*self._footnotes.mark(), SectionEnd())
+            elif ended.titled and self._found and isinstance(last := self._found[-1], Block) and last.title:
                 # A note without a text: its title does not introduce what follows.
                 self._found[-1] = replace(last, title=False, leads=False)
             return
@@ -246,9 +264,9 @@ class _PageReader:
 
     def _add_name(self, node: LexborNode) -> None:
         """Adds the title of an enclosing element as the heading above those inside of the element."""
-        text = text_without_permalink(node)
+        text = "" if is_dropped(node.tag or "", node.attributes) else text_without_permalink(node)
         if text:
-            self._found.append(Heading(0, text, has_end=self._begins_section()))
+            self._found.append(Heading(0, text, has_end=self._begin_section()))
             self._refer_to_notes_in(node)
 
     def _refer_to_notes_in(self, node: LexborNode) -> None:
@@ -256,12 +274,12 @@ class _PageReader:
         for link in node.css("a, sup"):
             self._footnotes.refer(footnote_reference(link, link.attributes))
 
-    def _begins_section(self) -> bool:
-        """Returns whether the next heading is the first one in its enclosing element."""
-        first = self._has_section[-1:] == [False]
-        if first:
-            self._has_section[-1] = True
-        return first
+    def _begin_section(self) -> bool:
+        """Records a heading; returns whether it is the first one in an enclosing element, and ends with it."""
+        if not 0 < len(self._around) <= _MOST_ENCLOSING or self._around[-1].has_section:
+            return False
+        self._around[-1].has_section = True
+        return True
 
     def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._flush()
@@ -272,7 +290,7 @@ class _PageReader:
             level = int((node.tag or "h6")[1])
             signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
             shown = f"{signature[1]}(…)" if signature else text
-            ends = self._begins_section()
+            ends = self._begin_section()
             self._found.append(Heading(level, shown, anchor_of(node), excluded, api_object(node), has_end=ends))
             self._refer_to_notes_in(node)
             if signature:

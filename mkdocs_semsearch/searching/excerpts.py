@@ -384,7 +384,7 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
             break
         if not _is_bare(records, other):
             heading = records.chunks[other]["heading_hierarchy"][-1]
-            colon = "" if heading.endswith((":", "?", "!", "：", "？", "！")) else ":"
+            colon = "" if heading.endswith((":", "?", "!", ".", "…", "：", "？", "！", "。")) else ":"
             return f"{heading}{colon}\n\n{records.content(other)}", ""
     description = records.page(row).frontmatter.get("description")
     return (description if isinstance(description, str) and description.strip() else records.content(row)), ""

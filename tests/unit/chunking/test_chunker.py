@@ -188,6 +188,17 @@ def test_language_comes_from_the_source_where_the_html_has_none() -> None:
     assert chunk(html, source=source).languages == ("python", "yaml")
 
 
+@pytest.mark.parametrize("size", [40, 80, 120])
+def test_text_in_a_note_that_is_not_in_the_source_has_a_place(size: int) -> None:
+    words = " ".join(f"alpha{number}" for number in range(60))
+    made = " ".join(f"made{number}" for number in range(100)) + " alpha10 alpha11 alpha12."
+    source = f'# T\n\n## A\n\n!!! note "N"\n\n    ### In\n\n    {words}.\n\n    {{{{ macro() }}}}\n\nAfter.\n'
+    note = f'<p class="admonition-title">N</p><h3 id="in">In</h3><p>{words}.</p><p>{made}</p>'
+    html = f'<h1>T</h1><h2 id="a">A</h2><div class="admonition note">{note}</div><p>After.</p>'
+    for chunk in chunks(html, size=size, source=source):
+        assert 1 <= (chunk.start_line or 0) <= (chunk.end_line or 0) <= source.count("\n")
+
+
 def test_code_without_text_is_no_chunk() -> None:
     assert [c.content for c in chunks("<div><code><br></code></div><p>a</p><p><code> <br></code></p>")] == ["a"]
 

@@ -257,6 +257,50 @@ def test_headings_in_a_note_of_an_excluded_section_are_excluded() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        '<div class="admonition"><p class="admonition-title">SECRET</p><h3>In</h3><p>SECRET</p></div>',
+        "<details><summary>SECRET</summary><h6>In</h6><p>SECRET</p></details>",
+        '<div class="tabbed-set"><label>SECRET</label><div><h1>In</h1><p>SECRET</p></div></div>',
+    ],
+)
+def test_titles_of_notes_in_an_excluded_section_are_excluded(note: str) -> None:
+    sections = split_sections(
+        read_page(f"<h2 data-search-exclude>A</h2>{note}<p>SECRET</p><h2>C</h2><p>yes</p>"), "Page"
+    )
+    assert [section.hierarchy for section in sections] == [("Page", "C")]
+
+
+@pytest.mark.parametrize("attribute", ["data-search-exclude", "hidden"])
+def test_hidden_labels_and_buttons_are_no_headings(attribute: str) -> None:
+    html = (
+        f'<div class="tabbed-set"><label {attribute}>SECRET</label><div><h3>In</h3><p>x</p></div> stray</div>'
+        f"<h3><button {attribute}>SECRET</button></h3><h3><span {attribute}><button>SECRET</button></span></h3>"
+        "<h3><svg></svg><button>Copy link</button></h3>"
+    )
+    found = read_page(html)
+    assert [item.text for item in found if isinstance(item, Heading)] == ["In"]
+    assert text_of(html) == "x\n\nstray"
+
+
+def test_a_heading_above_a_quotation_with_headings_is_no_result_of_its_own() -> None:
+    html = '<h2>A</h2><blockquote><h3 id="q">B</h3><p>t</p></blockquote><h2 id="c">C</h2>'
+    assert [section.hierarchy for section in split_sections(read_page(html), "T")] == [("T", "A", "B"), ("T", "C")]
+
+
+def test_headings_in_very_many_elements_do_not_grow_the_heading_path() -> None:
+    html = "".join(f"<details><summary>s{level}</summary><h2>h{level}</h2>" for level in range(300)) + "<p>x</p>"
+    assert max(len(section.hierarchy) for section in split_sections(read_page(html), "T")) < 40
+
+
+def test_an_empty_item_of_a_note_leaves_its_title_with_its_text() -> None:
+    assert (
+        text_of('<div class="admonition"><p class="admonition-title">Note</p><ul><li></li></ul><p>text</p></div>')
+        == "Note:\xa0text"
+    )
+
+
 def test_the_text_of_a_heading_that_is_a_button_is_kept() -> None:
     found = read_page(
         '<h4 id="a"><button class="acc">Why <i>so</i>?</button></h4><p>x</p><h4>B <button>Copy</button></h4>'

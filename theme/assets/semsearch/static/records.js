@@ -52,7 +52,7 @@ export class Records {
       const { chunk: next } = await this.#one(other);
       if (!path.every((name, at) => name === next.heading_hierarchy[at])) break;
       const name = next.heading_hierarchy.at(-1);
-      const colon = /[:?!：？！]$/.test(name) ? "" : ":";
+      const colon = /[:?!.…：？！。]$/.test(name) ? "" : ":";
       if (!isBare(next)) return { text: `${name}${colon}\n\n${next.content}`, introduced: "" };
     }
     const description = page.frontmatter?.description;
