@@ -24,7 +24,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS, EncoderInfo
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
 from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
-from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
+from mkdocs_semsearch.chunking.source_map import NO_SPAN
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest

@@ -12,7 +12,7 @@ from mkdocs_semsearch.artifact.fields import FacetType
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
 from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
-from mkdocs_semsearch.chunking.markdown_source import NO_SPAN
+from mkdocs_semsearch.chunking.source_map import NO_SPAN
 from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
 from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest
 from mkdocs_semsearch.indexing.lexical_texts import SiteTexts

@@ -275,6 +275,17 @@ class ChunkRecord:
 TITLE_END = "\u00a0"
 """Separates the title of a note from its first paragraph in `content`, after a colon or the title's own mark."""
 
+_TITLE_MARKS = (".", "!", "?", ":", "…", "。", "！", "？", "：")
+
+
+def colon_after(title: str) -> str:
+    """Returns the colon between a title and what it introduces; empty if the title ends with a mark of its own.
+
+    The same in `static/records.js`.
+    """
+    return "" if title.endswith(_TITLE_MARKS) else ":"
+
+
 # Every alternative begins with a character, not with an assertion. The engine then skips to the next of these
 # characters, which takes a quarter of the time.
 _MARKS = re.compile(

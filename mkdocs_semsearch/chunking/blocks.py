@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from mkdocs_semsearch.artifact.fields import TITLE_END
+from mkdocs_semsearch.artifact.fields import TITLE_END, colon_after
 
 BlockKind = Literal["text", "item", "code", "table"]
 
@@ -16,7 +16,6 @@ CODE_START, CODE_END = "\ufdd0", "\ufdd1"
 """Mark inline code in the prose of a block; Unicode noncharacters, which do not occur in text."""
 
 _CODE_SPAN = re.compile(f"{CODE_START}([^{CODE_START}{CODE_END}\n]+){CODE_END}")
-_PUNCTUATION = (".", "!", "?", ":", "…", "。", "！", "？", "：")
 _BACKTICKS = re.compile(r"`{3,}")
 
 
@@ -112,7 +111,7 @@ def join_blocks(blocks: list[Block] | tuple[Block, ...]) -> str:
 
 def _between(block: Block, following: Block) -> str:
     if block.title and following.kind == "text" and not following.title:
-        return TITLE_END if block.text.endswith(_PUNCTUATION) else f":{TITLE_END}"
+        return f"{colon_after(block.text)}{TITLE_END}"
     return "\n" if block.kind == following.kind == "item" else "\n\n"
 
 

@@ -26,11 +26,12 @@ from mkdocs_semsearch.chunking.front_matter import (
     plain_front_matter,
     plain_text,
 )
-from mkdocs_semsearch.chunking.markdown_source import NO_SPAN, SourceMap, read_markdown
+from mkdocs_semsearch.chunking.markdown_source import read_markdown
 from mkdocs_semsearch.chunking.packing import pack_blocks, sentences
 from mkdocs_semsearch.chunking.page_language import page_language, written_language
 from mkdocs_semsearch.chunking.page_reader import parse_html, read_body, read_links
 from mkdocs_semsearch.chunking.page_role import is_error_page, kind_in_site, page_kind
+from mkdocs_semsearch.chunking.source_map import NO_SPAN, SourceMap
 from mkdocs_semsearch.embedding.protocol import TokenCounter
 from mkdocs_semsearch.lexical import analyzers, languages
 

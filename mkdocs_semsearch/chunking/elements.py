@@ -51,15 +51,12 @@ def text_without_permalink(heading: LexborNode) -> str:
 
 
 def _text_of_button(heading: LexborNode) -> str:
-    """Returns the text of the button that is all of a heading; empty if anything else is in it."""
+    """Returns the text of a heading that is nothing but a button; empty for any other heading."""
     parts = [node for node in child_nodes(heading) if node.tag != "-text" or (node.text_content or "").strip()]
-    if (
-        len(parts) != 1
-        or parts[0].tag != "button"
-        or not {"hidden", "data-search-exclude"}.isdisjoint(parts[0].attributes)
-    ):
+    button = parts[0] if [part.tag for part in parts] == ["button"] else None
+    if button is None or not {"hidden", "data-search-exclude"}.isdisjoint(button.attributes):
         return ""
-    text = flat_text(parts[0])
+    text = flat_text(button)
     return text if _has_letters(text) else ""
 
 

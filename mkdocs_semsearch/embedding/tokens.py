@@ -140,7 +140,7 @@ class WordTokenCounter:
 
 
 class _Counts(dict[str, int]):
-    """The counts of words; a word that is looked up for the first time is counted."""
+    """The number of tokens of each word, which is computed when the word is first looked up."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         super().__init__()

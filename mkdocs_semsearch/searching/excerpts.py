@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from mkdocs_semsearch.artifact.fields import colon_after
 from mkdocs_semsearch.lexical.matcher import DistinctWords, Found, Matcher
 from mkdocs_semsearch.searching.records import Records
 
@@ -384,8 +385,7 @@ def text_for_excerpt(row: int, records: Records) -> tuple[str, str]:
             break
         if not _is_bare(records, other):
             heading = records.chunks[other]["heading_hierarchy"][-1]
-            colon = "" if heading.endswith((":", "?", "!", ".", "…", "：", "？", "！", "。")) else ":"
-            return f"{heading}{colon}\n\n{records.content(other)}", ""
+            return f"{heading}{colon_after(heading)}\n\n{records.content(other)}", ""
     description = records.page(row).frontmatter.get("description")
     return (description if isinstance(description, str) and description.strip() else records.content(row)), ""
 
