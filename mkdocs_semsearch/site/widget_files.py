@@ -203,7 +203,8 @@ ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")
 
 _IMPORT = re.compile(r'^import (?:\{\s+([^}]+?),?\s+\} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
-_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
+# A comment behind code follows the end of a statement or of one of its parts; no string of ours has such a place.
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n|(?<=[;,{}(\[]) // .*", re.MULTILINE)
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)  # no template literal of ours has several lines
 
 

@@ -59,7 +59,16 @@ def test_modules_loaded_later_import_from_the_joined_dialog(joined):
 
 
 def test_no_comment_is_published(joined):
-    assert not re.search(r"^\s*(//|/\*)", (joined / "dialog.js").read_text("utf-8"), re.MULTILINE)
+    comment = re.compile(r"(?:^|\s)(?://|/\*) .*", re.MULTILINE)
+    assert {
+        path.name: found for path in joined.rglob("*.js") if (found := comment.findall(path.read_text("utf-8")))
+    } == {}
+
+
+def test_node_can_read_every_published_script(joined):
+    for path in joined.rglob("*.js"):
+        done = subprocess.run([node(), "--input-type=module", "--check"], input=path.read_bytes(), capture_output=True)
+        assert done.returncode == 0, (path.name, done.stderr)
 
 
 def test_no_indentation_is_published(joined):
