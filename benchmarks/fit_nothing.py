@@ -13,7 +13,7 @@ import argparse
 import contextlib
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -46,6 +46,9 @@ than a wrong answer. Without a server similarities tell less, and fewer refusals
 numbers in the tables were fitted with 182 and 344 more questions, see `explain/ranking.md`."""
 
 
+Evidence = tuple[Question, float, float, int, Callable[[], bool]]
+
+
 @dataclass(frozen=True)
 class Case:
     """A question at a site.
@@ -62,7 +65,7 @@ class Case:
     question_set: str
     source: str
     site: str
-    evidence: tuple[Question, float, float, int]
+    evidence: Evidence
 
 
 def main() -> None:
@@ -116,11 +119,14 @@ def cases_of(
                     yield Case(search, question_set, item.corpus, site, evidence)
 
 
-def evidence_of(site: Searcher, text: str) -> tuple[Question, float, float, int] | None:
+def evidence_of(site: Searcher, text: str) -> Evidence | None:
     """Returns what the site has about a question; None if a literal match answers it."""
     with mock.patch.object(scoring, "is_answerable", return_value=True) as judge:
         site.search(SearchQuery(text, granularity="page", limit=1))
-    return judge.call_args.args[:4] if judge.called else None
+    if not judge.called:
+        return None
+    *found, have_all_words, _ = judge.call_args.args
+    return (*found, have_all_words().__bool__)
 
 
 def refusals(cases: Sequence[Case], numbers: Mapping[str, float]) -> NDArray[np.bool_]:

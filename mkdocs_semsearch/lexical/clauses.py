@@ -90,12 +90,12 @@ def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
         yield Clause("word", (term,), PREFIX_WEIGHT)
 
 
-def heading_terms(question: Question, words: QueryWords) -> Sequence[Sequence[str]]:
-    """Returns the terms that a heading must have to get the bonus for all words of a question, each with alternatives.
+def required_terms(question: Question, words: QueryWords) -> Sequence[Sequence[str]]:
+    """Returns the terms that a text must have to have all words of a question, each with alternatives.
 
     Returns:
         The terms of all telling words; for a corrected word, its corrections as alternatives. Empty if the question has
-        too few words, because one word is not specific enough, or more words than a heading has.
+        too few words for the bonus for headings, because one word is not specific enough, or more than a heading has.
     """
     telling = list(dict.fromkeys(question.telling))
     if not WEIGHTS["headings"]["least"] <= len(telling) <= WEIGHTS["headings"]["most"]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import Analysis, lexical_schema, prepare, register_analyzers
-from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses, required_terms
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
@@ -68,6 +68,14 @@ class LexicalQueries:
         places += (self._term("code", term) for term in dict.fromkeys(terms))
         near = tantivy.Query.boolean_query([(tantivy.Occur.Should, place) for place in places])
         return tantivy.Query.boolean_query([*held, (tantivy.Occur.Must, near)])
+
+    def all_of(self, terms: Iterable[Iterable[str]]) -> tantivy.Query:
+        """Returns the query for rows that have all of some terms, each with alternatives, in any field."""
+        held = [
+            tantivy.Query.boolean_query([(tantivy.Occur.Should, self._anywhere(term)) for term in others])
+            for others in terms
+        ]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in held])
 
     def identifier(self, form: str) -> tantivy.Query:
         """Returns the query for rows that contain an identifier as a whole."""
@@ -278,13 +286,18 @@ class LexicalIndex:
         return self._run(query, min(self._rows, 256)).rows if self._rows else np.zeros(0, np.int64)
 
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
-        """Returns the rows whose heading has all words of a question, ascending; see `heading_terms`."""
+        """Returns the rows whose heading has all words of a question, ascending; see `required_terms`."""
         rows: frozenset[int] | None = None
-        for others in heading_terms(question, self._clauses):
+        for others in required_terms(question, self._clauses):
             stems = (stem for term in others for stem in self._clauses.analyse("text", term))
             held = frozenset[int]().union(*(self._rows_by_heading_stem.get(stem, ()) for stem in stems))
             rows = held if rows is None else rows & held
         return np.array(sorted(rows or ()), np.int64)
+
+    def rows_with_all(self, question: Question) -> NDArray[np.int64]:
+        """Returns the rows that have all words of a question in any of their fields, best first."""
+        terms = required_terms(question, self._clauses)
+        return self._run(self._queries.all_of(terms), self._rows).rows if terms else np.zeros(0, np.int64)
 
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query: it decides which words of a text match."""

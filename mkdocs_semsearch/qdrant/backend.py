@@ -33,6 +33,7 @@ from mkdocs_semsearch.qdrant.reader import (
     identifier_dimension,
     phrase_terms,
     sparse_question,
+    written_words,
 )
 from mkdocs_semsearch.searching.backend import Matches
 from mkdocs_semsearch.searching.chunk_map import ChunkMap, PageLanguages, length_factors, section_factors
@@ -252,13 +253,13 @@ class QdrantBackend:
         """
         of_site, found = hits(()), hits(filters)
         if not filters:
-            judged = self._judged(query, question, of_site)
+            judged = self._judged(query, question, of_site, ())
         else:
-            both = self._judged(query, question, of_site.joined(found))
+            both = self._judged(query, question, of_site.joined(found), ())
             matching = both.matching & np.isin(both.rows, of_site.rows)
             judged = replace(both, matching=matching).only(np.isin(both.rows, found.rows))
             if not judged.matching.any():
-                judged = self._judged(query, question, found)
+                judged = self._judged(query, question, found, filters)
         candidates = judged.scored((self.chunk_map.section_of[judged.rows], self.chunk_map.page_of[judged.rows]))
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
 
@@ -276,8 +277,8 @@ class QdrantBackend:
             allowed=self._allowed(question, filters),
         )
 
-    def _judged(self, query: SearchQuery, question: Question, found: PointHits) -> Judged:
-        """Judges the chunks that a query has found, see `ScoreRules.judged`."""
+    def _judged(self, query: SearchQuery, question: Question, found: PointHits, filters: tuple[Filter, ...]) -> Judged:
+        """Judges the chunks that a query has found under some filters, see `ScoreRules.judged`."""
         rows = found.rows
         similarities = None if found.near is None else found.near.similarities
         words = LexicalHits(found.worded.rows, found.worded.similarities)
@@ -285,7 +286,15 @@ class QdrantBackend:
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
         by_words = similarities is None or query.mode != "semantic"
         rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, WEIGHTS["matches"], by_words)
-        return rules.judged(rows, similarities, words, _named(found, rows), priors, headed=headed, scale=None)
+
+        def have_all_words() -> bool:
+            allowed = self._filters.translated(filters, written_words(question, self._clauses))
+            return len(self._reader.rows(allowed, 1)) > 0
+
+        return rules.judged(
+            rows, similarities, words, _named(found, rows), priors,
+            headed=headed, have_all_words=have_all_words, scale=None,
+        )  # fmt: skip
 
     def _allowed(self, question: Question, filters: tuple[Filter, ...]) -> models.Filter | None:
         return self._filters.translated(filters, phrase_terms(question, self._clauses))

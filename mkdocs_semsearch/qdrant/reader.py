@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
-from mkdocs_semsearch.lexical.clauses import Clause, Clauses, heading_terms
+from mkdocs_semsearch.lexical.clauses import Clause, Clauses, required_terms
 from mkdocs_semsearch.lexical.question import Question, other_numbers
 from mkdocs_semsearch.qdrant.collection import (
     HEADING_NAME,
@@ -39,8 +39,8 @@ def sparse_question(question: Question, clauses: Clauses) -> dict[int, float]:
 
 
 def heading_stems(question: Question, clauses: Clauses) -> list[list[str]]:
-    """Returns the stems of a heading with all words of a question, each with alternatives; see `heading_terms`."""
-    terms = heading_terms(question, clauses)
+    """Returns the stems of a heading with all words of a question, each with alternatives; see `required_terms`."""
+    terms = required_terms(question, clauses)
     return [[stem for term in others for stem in clauses.analyse("text", term)] for others in terms]
 
 
@@ -52,6 +52,11 @@ def identifier_dimension(question: Question) -> int | None:
 def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
     """Returns for every phrase that must occur its terms, joined by spaces."""
     return tuple(" ".join(clauses.analyse("exact", phrase)) for phrase in question.phrases)
+
+
+def written_words(question: Question, clauses: Clauses) -> tuple[str, ...]:
+    """Returns all words of a question in the forms that are looked for, because texts are not stored as stems."""
+    return tuple(others[0] for others in required_terms(question, clauses))
 
 
 def _dimensions(clause: Clause, clauses: Clauses) -> Iterator[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.embedding.model_files import is_default_model
@@ -64,13 +64,19 @@ def rule_of_answers(model: str) -> Mapping[str, float] | None:
 
 
 def is_answerable(
-    question: Question, similarity: float | None, words: float | None, chunks: int, rule: Mapping[str, float]
+    question: Question,
+    similarity: float | None,
+    words: float | None,
+    chunks: int,
+    have_all_words: Callable[[], bool],
+    rule: Mapping[str, float],
 ) -> bool:
     """Returns whether a site can answer a question, judged by its best chunks.
 
     A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
     that code. One that has `422` does if it has more of the question. It also answers a word that it has, and a short
-    question if it has all of its words and either has them together or something near in meaning.
+    question if it has all of its words and either one chunk has them all, or something is near in meaning. That a chunk
+    has them all is assumed if it has as high a score; one that is long or has some of them often may have another.
 
     Args:
         question: the question as `Backend.read` returns it.
@@ -78,6 +84,7 @@ def is_answerable(
         words: the best BM25 score; 0 if no chunk that passes the filters has a word, None if none was looked for.
         chunks: number of chunks of the site. The largest of n random similarities grows like the square root of ln n,
             so a small site needs less similarity.
+        have_all_words: returns whether one chunk has all words of the question; called only if it matters.
         rule: the numbers `nothing` or `static_nothing` of the weights.
     """
     held = min(1.0, _held(question, words or 0.0))
@@ -87,7 +94,7 @@ def is_answerable(
             return True
         if question.known == 1 and len(question.telling) <= rule["short"]:
             is_near = similarity is None or similarity >= rule["near"] * size
-            if len(question.telling) == 1 or words is None or held >= rule["together"] or is_near:
+            if len(question.telling) == 1 or words is None or held >= rule["together"] or is_near or have_all_words():
                 return True
     if similarity is None:
         return question.known + held >= rule["by_words"]

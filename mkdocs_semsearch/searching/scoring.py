@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -100,7 +100,11 @@ class LexicalSide(Protocol):
         ...
 
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
-        """Returns the rows whose heading has all words of a question, ascending; see `heading_terms`."""
+        """Returns the rows whose heading has all words of a question, ascending; see `required_terms`."""
+        ...
+
+    def rows_with_all(self, question: Question) -> NDArray[np.int64]:
+        """Returns the rows that have all words of a question in any of their fields; see `required_terms`."""
         ...
 
     def matcher(self, question: Question) -> Matcher:
@@ -165,6 +169,7 @@ class ScoreRules:
         priors: NDArray[np.float32],
         *,
         headed: NDArray[np.bool_] | None,
+        have_all_words: Callable[[], bool],
         scale: SemanticScale | None,
     ) -> Judged:
         """Fuses the scores of both sides, and decides which chunks match.
@@ -181,6 +186,7 @@ class ScoreRules:
             literal: row to rank of the literal rule; may contain rows that are not in `rows`.
             priors: float32 `[m]`, see `Judged`.
             headed: bool `[m]`, see `Judged`.
+            have_all_words: see `is_answerable`.
             scale: scale of the similarities; None to compute it from `similarities`.
         """
         evidence = self._evidence(rows, similarities, hits, literal)
@@ -205,7 +211,11 @@ class ScoreRules:
             matching = reaches(sides * priors, share) | (ranks > 0)
         if self.question.phrases:
             matching = np.ones(len(rows), np.bool_)
-        elif evidence and self.nothing and not is_answerable(self.question, *evidence, chunk_map.chunks, self.nothing):
+        elif (
+            evidence
+            and self.nothing
+            and not is_answerable(self.question, *evidence, chunk_map.chunks, have_all_words, self.nothing)
+        ):
             matching = np.zeros(len(rows), np.bool_)
         return Judged(
             rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, section_factors, headed, weight
@@ -352,7 +362,14 @@ class Scoring:
         else:
             rows = np.union1d(hits.rows, np.fromiter(literal, np.int64, len(literal)))
         headed = None if self._headed is None else self._headed[rows]
-        return self._rules.judged(rows, similarities, hits, literal, self._priors[rows], headed=headed, scale=scale)
+
+        def have_all_words() -> bool:
+            return bool(np.isin(self._sides.lexical.rows_with_all(self._question), rows).any())
+
+        return self._rules.judged(
+            rows, similarities, hits, literal, self._priors[rows],
+            headed=headed, have_all_words=have_all_words, scale=scale,
+        )  # fmt: skip
 
     def _united(
         self, near: Sequence[Neighbors], others: Sequence[NDArray[np.int64] | list[int]]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.lexical.analyzers import identifier_parts
-from mkdocs_semsearch.lexical.clauses import completions, heading_terms, telling_terms, word_clauses
+from mkdocs_semsearch.lexical.clauses import completions, required_terms, telling_terms, word_clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
@@ -255,12 +255,21 @@ class StaticLexical:
 
     def headed_rows(self, question: Question) -> NDArray[np.int64]:
         """Returns the rows whose heading has all words of a question, see `LexicalIndex.headed_rows`."""
-        wanted = heading_terms(question, self)
+        return self._rows_with_all(question, lambda found: found.rows[found.headed])
+
+    def rows_with_all(self, question: Question) -> NDArray[np.int64]:
+        """Returns the rows that have all words of a question, ascending."""
+        return self._rows_with_all(question, lambda found: found.rows)
+
+    def _rows_with_all(
+        self, question: Question, rows_of: Callable[[TermPostings], NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        wanted = required_terms(question, self)
         counts = np.zeros(self.chunks, np.int64)
         for others in wanted:
             held = np.zeros(self.chunks, np.bool_)
             for found in filter(None, map(self._words.find, others)):
-                held[found.rows[found.headed]] = True
+                held[rows_of(found)] = True
             counts += held
         return np.flatnonzero(counts == len(wanted)) if wanted else np.zeros(0, np.int64)
 

@@ -45,8 +45,8 @@ OPTIONS = {
 }
 
 
-def table():
-    texts = " ".join("\n".join((*c.heading_hierarchy, c.content)) for page in PAGES for c in page.chunks)
+def table(pages=PAGES):
+    texts = " ".join("\n".join((*c.heading_hierarchy, c.content)) for page in pages for c in page.chunks)
     tokens = sorted({piece for word in question_words(texts) for piece in (word, *word)})
     return TokenTable(tokens, np.concatenate([WordHashEmbedder().embed([token], "query") for token in tokens]))
 
@@ -77,12 +77,12 @@ def ask(request, index_dir, site, tmp_path_factory):
     elif request.param == "static":
         searcher = open_static_searcher(site / "semsearch")
     else:
-        searcher = qdrant(request.param, tmp_path_factory.mktemp("cluster"))
+        searcher = qdrant(request.param, tmp_path_factory.mktemp("cluster"), **OPTIONS)
     with searcher:
         yield lambda text, **options: to_json(searcher.search(SearchQuery(text, granularity="page", **options)))
 
 
-def qdrant(kind, folder):
+def qdrant(kind, folder, pages=PAGES, **options):
     client_module = pytest.importorskip("qdrant_client")
     from mkdocs_semsearch.artifact import open_index
     from mkdocs_semsearch.qdrant.backend import QdrantBackend
@@ -96,7 +96,7 @@ def qdrant(kind, folder):
         client = EngineClient(folder / "engine")
     else:
         client = client_module.QdrantClient(":memory:")
-    built(folder / "index", PAGES, store=QdrantWriter(client, f"test-{uuid.uuid4().hex[:12]}"), **OPTIONS)
+    built(folder / "index", pages, store=QdrantWriter(client, f"test-{uuid.uuid4().hex[:12]}"), **options)
     index = open_index(folder / "index")
     backend = QdrantBackend.open(index.manifest, index.build_dir, client)
     return Searcher(index.manifest, backend, LazyEncoder(index.manifest, index.build_dir, WordHashEmbedder()))

@@ -535,20 +535,22 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
             similarity,
             words,
             chunks,
+            together,
         )
         for text in texts
         for weight, known in ((0.0, 0.0), (12.5, 0.4), (30.25, 1.0))
         for similarity in (None, -0.1, 0.2, 0.3, 0.33, 0.34, 0.45, 0.5, 0.55, 0.9)
         for words in (None, 0.0, 7.5, 40.0)
         for chunks in (1, 90, 5000)
+        for together in (False, True)
     ]
     questions = [json.loads(json.dumps(asdict(question))) for question, *_ in cases]
-    best = [{"similarity": similarity, "words": words} for _, similarity, words, _ in cases]
+    best = [{"similarity": similarity, "words": words} for _, similarity, words, *_ in cases]
     answered = [
-        [question, evidence, {"rule": WEIGHTS["static_nothing"], "chunks": case[3]}]
+        [question, evidence, {"rule": WEIGHTS["static_nothing"], "chunks": case[3], "hasAll": case[4]}]
         for question, evidence, case in zip(questions, best, cases, strict=True)
     ]
-    wanted = [is_answerable(*case, WEIGHTS["static_nothing"]) for case in cases]
+    wanted = [is_answerable(*case[:4], case[4].__bool__, WEIGHTS["static_nothing"]) for case in cases]
     assert {True, False} == set(wanted)
     assert engine.map("judgement.js", "isAnswerable", answered) == wanted
     shares = [

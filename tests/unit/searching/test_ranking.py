@@ -156,50 +156,56 @@ def test_a_question_about_a_kind_of_page_removes_its_penalty(text, kinds):
     assert all(0 < factor < 1 for factor in priors.values())
 
 
+def answers(question, similarity, words, chunks, *, together=False):
+    return is_answerable(question, similarity, words, chunks, lambda: together, NOTHING)
+
+
 def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
     words = ("bake", "sourdough", "bread", "without", "yeast", "overnight")
     unknown = read("bake sourdough bread without yeast overnight", telling=words, weight=40.0, known=0.2)
-    assert not is_answerable(unknown, 0.41, 5.0, 5000, NOTHING)
-    assert is_answerable(unknown, 0.42, 5.0, 5000, NOTHING)
+    assert not answers(unknown, 0.41, 5.0, 5000)
+    assert answers(unknown, 0.42, 5.0, 5000)
     known = replace(unknown, known=1.0)
-    assert is_answerable(known, 0.42, 10.0, 5000, NOTHING)
-    assert not is_answerable(known, 0.2, 10.0, 5000, NOTHING)
+    assert answers(known, 0.42, 10.0, 5000)
+    assert not answers(known, 0.2, 10.0, 5000)
 
 
 def test_a_short_query_of_known_words_needs_them_together_or_something_near():
     known = read("cluster name", weight=9.0, known=1.0)
-    assert is_answerable(known, 0.1, 8.2, 5000, NOTHING)
-    assert not is_answerable(known, 0.1, 8.0, 5000, NOTHING)
-    assert is_answerable(known, NOTHING["near"], 1.0, 5000, NOTHING)
-    assert is_answerable(known, None, 1.0, 5000, NOTHING)
-    assert not is_answerable(known, 0.4, 0.0, 5000, NOTHING)  # no chunk that passes the filters has a word
-    assert is_answerable(known, 0.1, None, 5000, NOTHING)  # in semantic mode a cluster is not asked for words
-    assert not is_answerable(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000, NOTHING)
+    assert answers(known, 0.1, 8.2, 5000)
+    assert not answers(known, 0.1, 8.0, 5000)
+    assert answers(known, 0.1, 1.0, 5000, together=True)
+    assert not answers(replace(known, known=0.9), 0.1, 1.0, 5000, together=True)
+    assert answers(known, NOTHING["near"], 1.0, 5000)
+    assert answers(known, None, 1.0, 5000)
+    assert not answers(known, 0.4, 0.0, 5000)  # no chunk that passes the filters has a word
+    assert answers(known, 0.1, None, 5000)  # in semantic mode a cluster is not asked for words
+    assert not answers(read("cluster zzxqv", weight=9.0, known=0.5), 0.1, 1.0, 5000)
 
 
 def test_a_number_of_the_site_needs_more_of_the_question():
     question = replace(read("422 unprocessable entity", weight=20.0, known=0.5), has_number=True)
-    assert is_answerable(question, 0.3, 9.0, 5000, NOTHING)
-    assert not is_answerable(replace(question, has_number=False), 0.3, 9.0, 5000, NOTHING)
-    assert not is_answerable(replace(question, known=0.3), 0.3, 6.0, 5000, NOTHING)
+    assert answers(question, 0.3, 9.0, 5000)
+    assert not answers(replace(question, has_number=False), 0.3, 9.0, 5000)
+    assert not answers(replace(question, known=0.3), 0.3, 6.0, 5000)
 
 
 def test_a_single_word_that_the_site_has_is_always_answered():
-    assert is_answerable(read("cluster", weight=9.0, known=1.0), 0.0, 0.1, 5000, NOTHING)
+    assert answers(read("cluster", weight=9.0, known=1.0), 0.0, 0.1, 5000)
 
 
 def test_a_small_site_needs_less_similarity():
     question = read("how often do I have to change my passwords", weight=20.0, known=0.42)
-    assert not is_answerable(question, 0.41, 4.2, 5000, NOTHING)
-    assert is_answerable(question, 0.41, 4.2, 23, NOTHING)
-    assert not is_answerable(replace(question, known=0.0), 0.15, 0.0, 23, NOTHING)
+    assert not answers(question, 0.41, 4.2, 5000)
+    assert answers(question, 0.41, 4.2, 23)
+    assert not answers(replace(question, known=0.0), 0.15, 0.0, 23)
 
 
 def test_a_question_with_code_that_the_site_has_is_always_answered():
     question = read('KeyError: "user_id"', weight=13.0, known=0.405)
-    assert not is_answerable(question, 0.36, 20.0, 1497, NOTHING)
-    assert is_answerable(replace(question, has_code=True), 0.36, 20.0, 1497, NOTHING)
-    assert not is_answerable(replace(question, has_code=True), 0.0, 0.0, 1497, NOTHING)
+    assert not answers(question, 0.36, 20.0, 1497)
+    assert answers(replace(question, has_code=True), 0.36, 20.0, 1497)
+    assert not answers(replace(question, has_code=True), 0.0, 0.0, 1497)
 
 
 def test_more_chunks_match_where_the_best_one_has_little_of_the_question():
@@ -243,7 +249,9 @@ def scored(
         section_factor=ones if section_factor is None else section_factor,
     )
     rules = ScoreRules(read_question(question), chunk_map, SEMANTIC_WEIGHT, None, {**MATCHES, "share": share}, by_words)
-    return rules.judged(rows, similarities, words, {}, ones, headed=headed, scale=None).scored((rows, rows))
+    return rules.judged(rows, similarities, words, {}, ones, headed=headed, have_all_words=bool, scale=None).scored(
+        (rows, rows)
+    )
 
 
 def test_chunks_match_from_the_given_share_of_the_best_score():
@@ -332,7 +340,9 @@ def is_answered(question, similarities, *, known, hits=((), ()), by_words=True):
     chunk_map = SimpleNamespace(chunks=5000, meaning=meaning, chunk_factor=ones, section_factor=ones)
     rules = ScoreRules(question, chunk_map, 0.5, NOTHING, WEIGHTS["matches"], by_words=by_words)
     found, scale = LexicalHits(np.array(hits[0], np.int64), np.array(hits[1], np.float32)), SemanticScale(0.9, 0.1)
-    judged = rules.judged(np.arange(2), np.float32(similarities), found, {}, ones, headed=None, scale=scale)
+    judged = rules.judged(
+        np.arange(2), np.float32(similarities), found, {}, ones, headed=None, have_all_words=bool, scale=scale
+    )
     return bool(judged.matching.any())
 
 

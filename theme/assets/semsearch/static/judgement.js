@@ -37,9 +37,9 @@ const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 
 /**
  * Returns whether the site answers the question at all, judged by its best similarity, null for none, and lexical score,
- * null if no words were looked for.
+ * null if no words were looked for. `hasAll` is whether a chunk has all words of the question.
  */
-export function isAnswerable(question, { similarity, words }, { rule, chunks }) {
+export function isAnswerable(question, { similarity, words }, { rule, chunks, hasAll }) {
   const { known, telling, has_code, has_number } = question;
   const held = Math.min(1, heldOf(question, words));
   const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
@@ -47,7 +47,7 @@ export function isAnswerable(question, { similarity, words }, { rule, chunks }) 
     if (has_code || (has_number && known >= rule.number)) return true;
     if (known === 1 && telling.length <= rule.short) {
       const isNear = similarity === null || similarity >= (rule.near ?? 0) * size; // bundles of older versions have none
-      if (telling.length === 1 || words === null || held >= rule.together || isNear) return true;
+      if (telling.length === 1 || words === null || held >= rule.together || isNear || hasAll) return true;
     }
   }
   if (similarity === null) return known + held >= (rule.by_words ?? 1);

@@ -189,8 +189,8 @@ class Asked {
     return totals;
   }
 
-  /** Returns a mask: 1 for the rows whose heading has all words of the question; null if there is no such row. */
-  headed() {
+  /** Returns a mask: 1 for rows that have all words of the question, in their heading or anywhere; null if none of `among` has. */
+  withAll(among, inHeading) {
     const { least, most } = this.headings;
     if (this.words.length < least || this.words.length > most) return null;
     const counts = new Uint8Array(this.rows);
@@ -200,12 +200,12 @@ class Asked {
       for (const others of corrections.length ? [corrections] : read.map((term) => [term])) {
         for (const { rows, impacts } of others.map((term) => this.known.find(term)?.postings).filter(Boolean))
           for (let at = 0; at < rows.length; at++)
-            if (impacts[at] & IN_HEADING && counts[rows[at]] === wanted) counts[rows[at]] += 1;
+            if ((!inHeading || impacts[at] & IN_HEADING) && counts[rows[at]] === wanted) counts[rows[at]] += 1;
         wanted += 1;
       }
     }
     const mask = counts.map((count) => +(count === wanted));
-    return wanted && mask.includes(1) ? mask : null;
+    return wanted && among.some((row) => mask[row]) ? mask : null;
   }
 
   *#clauses() {

@@ -45,8 +45,8 @@ export function only(judged, mask) {
 export function score({ sides: plain, ...judged }, given) {
   const { rows, parts, ranks, lexical } = judged; // `lexical` is null where meaning alone ranks
   const { asked, sectionOf, pageOf, sectionFactors, weights } = given;
-  const headed = lexical && asked.headed();
-  const isHeaded = headed && rows.some((row) => headed[row]) ? (at) => headed[rows[at]] : null;
+  const headed = lexical && asked.withAll(rows, true);
+  const isHeaded = headed && ((at) => headed[rows[at]]);
   const fusion = fusionOf(rows, given);
   if (isHeaded) fusion.factor = weights.headings.semantic;
   const sides = isHeaded ? fuse(parts, fusion) : plain;
@@ -79,11 +79,13 @@ function matchesAmong(scores, candidates, { question, asked, semantic: side, wei
   if (byMeaning && !best.words) best.words = null; // not every back end looks for words then
   const isJudged = side?.measured && semantic && rows.length && !named.size && !phrased;
   const rule = weights.static_matches;
+  const hasAll = asked.withAll(rows, false);
   const least = isJudged ? matchShare(question, best, rule) : rule.share;
   const matching = matches(scores, byMeaning ? weights.matches.semantic_share : least);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   if (phrased) matching.fill(1);
-  else if (isJudged && !isAnswerable(question, best, { rule: weights.static_nothing, chunks: asked.rows })) matching.fill(0);
+  else if (isJudged && !isAnswerable(question, best, { rule: weights.static_nothing, chunks: asked.rows, hasAll }))
+    matching.fill(0);
   return matching;
 }
 
