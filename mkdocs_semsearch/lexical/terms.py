@@ -107,7 +107,8 @@ def nearest_words(
 
     They are at most one typo away, or two if it has eight letters or more, and have the same first letter and the same
     digits: `30min` is not `3min`. The distance is that of optimal string alignment, where a swap of two neighbouring
-    letters is one typo. With stems, a misspelt singular can be corrected to a plural.
+    letters is one typo. With stems, a misspelt singular can be corrected to a plural. A short word needs more, see
+    `_may_be_meant`.
 
     Args:
         term: the misspelt word.
@@ -120,7 +121,7 @@ def nearest_words(
 
     furthest = MOST_TYPOS if len(term) >= TWO_TYPOS_FROM else 1
     own_stems = stems(term) if stems and len(term) >= SHORTEST_BY_STEM else ()
-    same = [word for word in words if word[0] == term[0]]
+    same = [word for word in words if word[0] == term[0] and _may_be_meant(word, term)]
     near = process.extract(term, same, scorer=OSA.distance, score_cutoff=furthest + bool(own_stems), limit=None)
 
     def is_near_by_stem(word: str) -> bool:
@@ -133,6 +134,18 @@ def nearest_words(
         if _digits(word) == _digits(term) and (distance <= furthest or is_near_by_stem(word))
     )
     return tuple(word for distance, _, word in found if distance == found[0][0])[:MAX_CORRECTIONS]
+
+
+def _may_be_meant(word: str, term: str) -> bool:
+    """Returns whether a word can be the correction of a term; of one with four letters, only some can.
+
+    Such a term is more often an abbreviation that the site does not have: `SAML` is not `same`, `cors` not `core`, and
+    `crud` not `crd`. So it must lack a letter, have two letters in the wrong order, or be a plural. A syllable of
+    Korean is more than a letter, so only Latin letters count.
+    """
+    if len(term) > SHORTEST_CORRECTED or not term.isascii():
+        return True
+    return len(word) > len(term) or sorted(word) == sorted(term) or term == f"{word}s"
 
 
 def _digits(term: str) -> list[str]:

@@ -342,6 +342,8 @@ def test_a_token_a_last_beginning_and_a_word_with_other_digits_are_no_typos(engi
         "vault reques": {},
         "toke vault": {"toke": "token"},
         "vaul token": {"vaul": "vault"},
+        "kesy token": {"kesy": "keys"},
+        "kezs token": {},
         '"reques"': {},
         '"reques" vault': {"reques": "request"},
     }.items():

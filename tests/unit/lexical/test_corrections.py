@@ -73,6 +73,15 @@ def test_the_most_frequent_of_the_nearest_words_is_the_correction(tmp_path):
         assert searcher.search(SearchQuery("pozts")).corrected == {"pozts": "ports"}
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("imge", "image"), ("itme", "item"), ("gpus", "gpu"), ("iteq", None), ("gpuq", None), ("элем", "элек")],
+)
+def test_of_four_letters_one_may_be_missing_or_two_swapped(tmp_path, typed, meant):
+    with opened(tmp_path / "index", [made_page("a.md", "An image is an item for the gpu. элек")]) as searcher:
+        assert searcher.search(SearchQuery(f"is {typed} an")).corrected == ({} if meant is None else {typed: meant})
+
+
 def test_a_word_that_is_only_part_of_names_is_known(tmp_path):
     pages = [made_page("a.md", "Use PgBouncer for connections."), made_page("b.md", "Balls bounce off.")]
     with opened(tmp_path / "index", pages) as made:

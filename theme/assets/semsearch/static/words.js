@@ -1,6 +1,7 @@
 /* Looks up words in the shards of a bundle: posting lists, corrections, completions, phrases. */
 
 import { varintReader } from "./bundle.js";
+import { isAscii } from "./text.js";
 
 const BEFORE_SUFFIX = 3;
 // Endings of forms with those of other forms of the same word, for stems that the suffix rules do not give.
@@ -146,7 +147,7 @@ export class Words {
     const near = new Set();
     let nearest = letters.length >= TWO_TYPOS_FROM ? 2 : 1;
     for (const [other] of words) {
-      if (!other.startsWith(letters[0]) || digitsOf(other) !== digits) continue;
+      if (!other.startsWith(letters[0]) || digitsOf(other) !== digits || !mayBeMeant(other, word)) continue;
       const distance = typos(letters, [...other], nearest);
       if (distance > nearest) continue;
       if (distance < nearest) near.clear();
@@ -176,6 +177,12 @@ export class Words {
       return blocks.texts("keys").map((word, place) => [word, counts[place]]);
     });
   }
+}
+
+/** Returns whether a word can be the correction of a term; of one with four letters, only some can, see `lexical/terms.py`. */
+function mayBeMeant(word, term) {
+  if (term.length > CORRECTED_FROM || !isAscii(term) || word.length > term.length || term === `${word}s`) return true;
+  return [...word].sort().join() === [...term].sort().join();
 }
 
 const digitsOf = (word) => word.replace(/\P{Nd}/gu, "");
