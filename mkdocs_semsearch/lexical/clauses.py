@@ -94,21 +94,24 @@ def required_terms(question: Question, words: QueryWords) -> Sequence[Sequence[s
     """Returns the terms that a text must have to have all words of a question, each with alternatives.
 
     Returns:
-        The terms of all telling words; for a corrected word, its corrections as alternatives. Empty if the question has
-        too few words for the bonus for headings, because one word is not specific enough, or more than a heading has.
+        The terms of all telling words; for a corrected word, its corrections as alternatives, and for an unfinished
+        one, its completions. Empty if the question has too few words for the bonus for headings, because one word is
+        not specific enough, or more than a heading has.
     """
     telling = list(dict.fromkeys(question.telling))
     if not WEIGHTS["headings"]["least"] <= len(telling) <= WEIGHTS["headings"]["most"]:
         return ()
-    return [
-        others
-        for word in telling
-        for others in (
-            [question.corrections[word]]
-            if word in question.corrections
-            else zip(question.divided.get(word) or words.terms(word))
-        )
-    ]
+    begun = [clause.terms[0] for clause in completions(question, words)]
+
+    def alternatives(word: str) -> Iterable[Sequence[str]]:
+        if word in question.corrections:
+            return [question.corrections[word]]
+        terms = question.divided.get(word) or words.terms(word)
+        if begun and word == question.words[-1] and not words.knows(terms[0]):
+            return [begun]
+        return zip(terms)
+
+    return [others for word in telling for others in alternatives(word)]
 
 
 def telling_terms(

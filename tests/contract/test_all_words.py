@@ -58,6 +58,11 @@ def test_words_of_one_chunk_are_together(total):
     assert total("database used kine") > 0
 
 
+def test_an_unfinished_word_counts_as_its_completions(total):
+    assert total("kine mysq") > 0
+    assert total("images mysq") == 0
+
+
 def test_words_of_different_chunks_are_not(total):
     assert total("images mysql") == 0
     assert total("mysql compressed state") == 0

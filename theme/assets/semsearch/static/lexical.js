@@ -195,10 +195,12 @@ class Asked {
     if (this.words.length < least || this.words.length > most) return null;
     const counts = new Uint8Array(this.rows);
     let wanted = 0;
-    for (const { terms, corrections, divided } of this.words) {
+    for (const { word, terms, corrections, divided } of this.words) {
       const read = divided.length ? divided : terms;
-      for (const others of corrections.length ? [corrections] : read.map((term) => [term])) {
-        for (const { rows, impacts } of others.map((term) => this.known.find(term)?.postings).filter(Boolean))
+      const begun = word === this.unfinished && !this.#chunksWith(read[0]) ? this.completions : [];
+      const others = corrections.length ? corrections : begun;
+      for (const some of others.length ? [others] : read.map((term) => [term])) {
+        for (const { rows, impacts } of some.map((term) => this.known.find(term)?.postings).filter(Boolean))
           for (let at = 0; at < rows.length; at++)
             if ((!inHeading || impacts[at] & IN_HEADING) && counts[rows[at]] === wanted) counts[rows[at]] += 1;
         wanted += 1;
