@@ -193,12 +193,11 @@ class Asked {
   withAll(among, inHeading) {
     const { least, most } = this.headings;
     if (this.words.length < least || this.words.length > most) return null;
-    const counts = new Uint8Array(this.rows);
-    let wanted = 0;
+    let [wanted, counts] = [0, new Uint8Array(this.rows)];
     for (const { word, terms, corrections, divided } of this.words) {
       const read = divided.length ? divided : terms;
-      const begun = word === this.unfinished && !this.#chunksWith(read[0]) ? this.completions : [];
-      const others = corrections.length ? corrections : begun;
+      const begun = word === this.unfinished && !this.#chunksWith(read[0]);
+      const others = begun && !corrections.length ? this.completions : corrections;
       for (const some of others.length ? [others] : read.map((term) => [term])) {
         for (const { rows, impacts } of some.map((term) => this.known.find(term)?.postings).filter(Boolean))
           for (let at = 0; at < rows.length; at++)
