@@ -71,9 +71,9 @@ def test_node_can_read_every_published_script(joined):
         assert done.returncode == 0, (path.name, done.stderr)
 
 
-def test_no_indentation_is_published(joined):
+def test_neither_indentation_nor_empty_lines_are_published(joined):
     assert [
-        path.name for path in joined.rglob("*.js") if re.search(r"^[ \t]", path.read_text("utf-8"), re.MULTILINE)
+        path.name for path in joined.rglob("*.js") if re.search(r"^\s", path.read_text("utf-8"), re.MULTILINE)
     ] == []
 
 
