@@ -240,7 +240,8 @@
 
     const holdBack = (released) => {
       const { Worker } = window;
-      const query = form && new URLSearchParams(location.search).get("q");
+      const results = document.querySelector("form[data-semsearch=page]"); // reads `?q=` itself
+      const query = form && !results && new URLSearchParams(location.search).get("q");
       if (query) history.replaceState(history.state, "", `${location.href.split("?")[0]}#semsearch=${encodeURIComponent(query)}`);
       rename("");
       window.Worker = new Proxy(Worker, {
