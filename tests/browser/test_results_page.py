@@ -9,7 +9,7 @@ import pytest
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
-from tests.browser.asking import type_question
+from tests.browser.asking import DRAWN, hold, type_question, until
 from tests.integration.sites import THEMES, DocsSite
 
 from .conftest import CONFIG, DOCS, EXTENSIONS
@@ -37,6 +37,17 @@ def built(tmp_path_factory):
         return site.site_dir
 
     return build
+
+
+@pytest.fixture
+def instant(built, serving, tmp_path):
+    """A server of a Material site with instant navigation."""
+    site = tmp_path / "site"
+    shutil.copytree(built("material", "navigation.instant"), site)
+    with serving.SiteServer(site) as server:
+        sitemap = site / "sitemap.xml"
+        sitemap.write_text(sitemap.read_text().replace("https://example.org/", server.url))
+        yield server
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -130,24 +141,59 @@ def test_without_javascript_it_is_a_form_to_the_sidecar(browser, built, serving)
         context.close()
 
 
-def test_leaving_and_coming_back_with_instant_navigation(page, built, serving, tmp_path):
-    site = tmp_path / "site"
-    shutil.copytree(built("material", "navigation.instant"), site)
-    with serving.SiteServer(site) as server:
-        sitemap = site / "sitemap.xml"
-        sitemap.write_text(sitemap.read_text().replace("https://example.org/", server.url))
-        page.goto(server.url + "search/?query=rotate+token")
+def test_leaving_and_coming_back_with_instant_navigation(page, instant):
+    page.goto(instant.url + "search/?query=rotate+token")
+    page.locator(OPTION).first.wait_for()
+    page.wait_for_load_state("networkidle")
+    page.locator(OPTION).first.click()
+    page.locator("h1", has_text="Authentication").wait_for()
+    page.keyboard.press("Control+k")
+    page.locator("dialog[open] [data-semsearch=input]").wait_for()
+    page.keyboard.press("Escape")
+    page.go_back()
+    page.locator(OPTION).first.wait_for()
+    assert page.locator(INPUT).input_value() == "rotate token"
+    assert page.problems == []
+
+
+def test_a_late_answer_leaves_the_address_of_the_next_page_alone(page, instant, released):
+    page.goto(instant.url + "search/?query=rotate+token")
+    page.locator(OPTION).first.wait_for()
+    page.wait_for_load_state("networkidle")
+    hold(instant, released)
+    page.locator(INPUT).fill("install")
+    until(page, lambda: instant.sidecar.questions[-1] == "install")
+    page.locator(OPTION).first.click()
+    page.locator("h1", has_text="Authentication").wait_for()
+    with page.expect_response("**/search?q=install*") as answered:
+        released.set()
+    answered.value.finished()
+    page.evaluate(DRAWN)
+    assert page.url == instant.url + "guide/auth/#tokens"
+
+
+def test_each_return_to_the_page_uses_the_same_box(page, instant):
+    page.add_init_script("""window.listening = 0;
+      for (const target of [window, visualViewport]) {
+        const add = target.addEventListener;
+        target.addEventListener = function (type, ...given) {
+          if (["popstate", "resize", "pagehide"].includes(type)) listening += 1;
+          return add.call(target, type, ...given);
+        };
+      }""")
+    page.goto(instant.url + "search/?query=rotate+token")
+    listening = set()
+    for _ in range(3):
         page.locator(OPTION).first.wait_for()
         page.wait_for_load_state("networkidle")
+        listening.add(page.evaluate("listening"))
         page.locator(OPTION).first.click()
         page.locator("h1", has_text="Authentication").wait_for()
-        page.keyboard.press("Control+k")
-        page.locator("dialog[open] [data-semsearch=input]").wait_for()
-        page.keyboard.press("Escape")
         page.go_back()
-        page.locator(OPTION).first.wait_for()
-        assert page.locator(INPUT).input_value() == "rotate token"
-        assert page.problems == []
+    page.locator(OPTION).first.wait_for()
+    assert len(listening) == 1
+    assert page.locator("semsearch-page .ss-dialog").evaluate("box => getComputedStyle(box).display") == "flex"
+    assert page.problems == []
 
 
 def test_other_generators_get_a_page_without_a_theme(page, build_site, serving, tmp_path):

@@ -15,13 +15,19 @@ const root = new URL("../../", base);
 const NAME = "query"; // themes open their own search at `q`, which is only read
 
 class PageAddress {
-  enter() {}
+  #path = "";
+
+  enter() {
+    this.#path = location.pathname;
+  }
 
   leave() {}
 
   restore() {}
 
   update(search) {
+    // With instant navigation, an answer can come when the address is that of another page.
+    if (location.pathname !== this.#path) return;
     const address = location.href.split(/[?#]/)[0] + (isQuestion(search) ? `?${questionKey(search, NAME)}` : "");
     history.replaceState(history.state, "", address);
   }
@@ -61,6 +67,7 @@ class SemsearchPage extends SemsearchDialog {
   /** Shows the search in the address. */
   open() {
     const { search } = location;
+    this.address.enter();
     this.begin(parseSearch(/[?&]query=/.test(search) ? search : search.replace(/(?<=[?&])q=/, `${NAME}=`), NAME));
   }
 
@@ -72,23 +79,40 @@ class SemsearchPage extends SemsearchDialog {
   }
 }
 
-/** Replaces the form that works without JavaScript by the box. */
+let box = null;
+
+/** Replaces the form that works without JavaScript by the box; after Back with instant navigation, by the same box. */
 async function mount() {
   const form = document.querySelector("form[data-semsearch=page]:not([hidden])");
   if (!form) return;
   const typed = form.elements.q.value;
-  const box = document.createElement("semsearch-page");
-  const settings = await fetch(new URL("config.json", base));
-  form.after(box);
-  const mac = /Mac|iPhone|iPad/.test(navigator.platform);
-  await start(box, { config: await settings.json(), root, base, mac }, SemsearchPage);
-  await loadStyle(box, new URL("page.css", base)); // after the dialog's own
+  if (box) await insertAgain(form);
+  else box = await create(form);
   form.hidden = true;
   box.open();
   if (typed) box.take({ query: typed });
   const dialog = document.querySelector("semsearch-dialog");
   if (!dialog) return;
   dialog.open = (given) => (box.isConnected ? box.take(given) : SemsearchDialog.prototype.open.call(dialog, given));
+}
+
+async function create(form) {
+  const page = document.createElement("semsearch-page");
+  const settings = await fetch(new URL("config.json", base));
+  form.after(page);
+  const mac = /Mac|iPhone|iPad/.test(navigator.platform);
+  await start(page, { config: await settings.json(), root, base, mac }, SemsearchPage);
+  await loadStyle(page, new URL("page.css", base)); // after the dialog's own
+  return page;
+}
+
+/** Shows the box once its style sheets, which the browser then loads again, have arrived. */
+async function insertAgain(form) {
+  box.hidden = true;
+  form.after(box);
+  const arrived = (link) => new Promise((done) => Object.assign(link, { onload: done, onerror: done }));
+  await Promise.all([...box.querySelectorAll("link")].map(arrived));
+  box.hidden = false;
 }
 
 if (window.document$?.subscribe) window.document$.subscribe(mount);
