@@ -141,6 +141,16 @@ def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     assert page.evaluate(CLIPBOARD) == "rotate token"
 
 
+def test_a_copy_that_the_browser_refuses_does_not_change_the_next_one(page, site):
+    page.context.grant_permissions(["clipboard-read"])
+    ask(page, site, "rotate token")
+    page.evaluate("document.execCommand = () => false")
+    page.locator(PREVIEW).get_by_role("button", name="Copy link").click()
+    page.locator(INPUT).press("Control+a")
+    page.keyboard.press("Control+c")
+    assert page.evaluate(CLIPBOARD) == "rotate token"
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_code_in_a_line_stays_code_and_the_title_of_a_note_stays_in_its_line(page, build_site, serving, theme):
     text = "Warning:\u00a0Never run `rotate --all` or `rotate token` twice."

@@ -137,6 +137,8 @@ function copy(text) {
     event.preventDefault();
     event.stopImmediatePropagation();
   };
-  addEventListener("copy", put, { capture: true, once: true });
-  return document.execCommand("copy");
+  addEventListener("copy", put, true);
+  const done = document.execCommand("copy");
+  removeEventListener("copy", put, true);
+  return done;
 }
