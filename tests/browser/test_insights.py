@@ -217,3 +217,18 @@ def test_nothing_is_reported_to_a_server_that_does_not_record(recorded):
     assert told == []
     assert not [url for url in requested if url.endswith("insights.js")]
     assert parse_qs(urlsplit(server.sidecar.searches[-1]).query)["q"] == ["token"]
+
+
+@pytest.mark.parametrize("beacon", ["undefined", "() => { throw new Error('refused'); }"])
+def test_the_dialog_closes_where_no_record_can_be_sent(recorded, beacon):
+    page, told, _ = recorded
+    page.evaluate(f"Object.defineProperty(navigator, 'sendBeacon', {{ value: {beacon} }})")
+    ask(page, "token", wait=1200)
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    page.wait_for_function("!location.hash && !document.documentElement.matches('.semsearch-open')")
+    page.keyboard.press("Control+k")
+    page.locator("[data-semsearch=option]").first.click()
+    page.locator("h1", has_text="Authentication").wait_for()
+    assert told == []
+    assert page.problems == []

@@ -41,7 +41,11 @@ export function fill(foot, { store, search, t, config, main }) {
     if (!ended) return;
     const body = { ...recordOf(ended), language: t.language, ...ending };
     pending = earlier = null;
-    navigator.sendBeacon(config.insights_url ?? `${search.first.url}/api/v1/insights`, JSON.stringify(body));
+    try {
+      navigator.sendBeacon(config.insights_url ?? `${search.first.url}/api/v1/insights`, JSON.stringify(body));
+    } catch {
+      // The reader has switched this off: nothing is sent.
+    }
   }
 
   const isRead = () => pending && Date.now() - pending.since > READ;
