@@ -102,6 +102,19 @@ def test_filters_are_a_sheet_that_says_how_many_results_there_are(phone, build_s
         assert phone.problems == []
 
 
+def test_messages_are_announced_while_the_sheet_of_filters_is_open(phone, build_site, serving):
+    with serving.SiteServer(build_site()) as server:
+        phone.goto(server.url + "#semsearch=token")
+        phone.locator(OPTION).first.wait_for()
+        phone.get_by_role("button", name="Filters").tap()
+        phone.get_by_role("button", name="Close the filters").wait_for()
+        server.sidecar.alive = False
+        phone.locator("#semsearch-facets label", has_text="security").tap()
+        said = phone.locator("[data-semsearch=alert]", has_text="Search is unavailable")
+        said.wait_for(state="attached")
+        assert not said.evaluate("line => line.closest('[inert]')")
+
+
 def test_keys_scroll_the_sheet_and_the_focus_is_never_under_its_foot(page, build_site, serving):
     """The window is that of a desktop with a zoom of 400 %."""
     with serving.SiteServer(build_site()) as server:

@@ -27,7 +27,7 @@ export async function fill(panel, parts) {
   function cover(on) {
     main.classList.toggle("ss-filtering", on);
     set(toggle, "aria-expanded", `${on}`);
-    for (const part of dialog.children) if (part !== main && part.role !== "status") part.inert = on;
+    for (const part of dialog.children) if (part !== main && !part.matches(".ss-sr")) part.inert = on;
     for (const part of main.children) if (part !== panel) part.inert = on;
   }
 
