@@ -171,6 +171,23 @@ def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, configure, ser
         expect(page.locator(INPUT)).to_be_focused()
 
 
+@pytest.mark.parametrize("walked", [True, False])
+def test_an_emptied_field_waits_for_no_better_answer(page, configure, serving, released, walked):
+    with serving.SiteServer(configure()) as server:
+        hold(server, released)
+        open_box(page, server)
+        page.fill(INPUT, "rotate token")
+        page.locator(OPTION).first.wait_for()
+        if walked:
+            page.keyboard.press("ArrowDown")
+            released.set()
+            page.get_by_role("button", name="Show them").wait_for()
+        page.fill(INPUT, "")
+        page.locator(OPTION).first.wait_for(state="hidden")
+        expect(page.locator(MODE)).to_be_hidden()
+        assert page.locator("[data-semsearch=alert]").inner_text() == ""
+
+
 def test_basic_search_does_not_mark_words_that_are_everywhere(page, configure, serving):
     site = configure()
     docs = [

@@ -108,8 +108,7 @@ export class SemsearchDialog extends HTMLElement {
     this.#loadBeside();
     this.keys.eager = null;
     this.returned = search?.filters && { ...search, ...openedFrom(search) }; // with filters: from an address
-    const { active } = this.store.state;
-    const fresh = { open: true, literal: false, active: Math.min(active, 0), walked: false, opened: null };
+    const fresh = { open: true, literal: false, active: 0, walked: false, opened: null };
     this.store.set({ ...fresh, mode: this.search.first?.mode ?? "online", ...search });
     this.input.value = this.store.state.query;
     this.search.loadFields();

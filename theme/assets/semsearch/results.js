@@ -37,7 +37,7 @@ function groupsOf(parts, state) {
   const matches = results.filter(({ weak }) => !weak);
   const weaker = results.filter(({ weak }) => weak);
   const groups = matches.map((result) => rows.group(result));
-  const folded = answer ? (answer.weaker ?? 0) - weaker.length : 0;
+  const folded = answer?.weaker - weaker.length;
   const complete = answer && answer.results.length >= answer.total;
   if (weaker.length)
     groups.push(h("div.ss-caption.ss-weaker", { role: "presentation" }, t("weaker", { count: answer.weaker })));

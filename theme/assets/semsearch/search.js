@@ -97,9 +97,9 @@ export class Search {
       this.#since ||= now;
       this.#pending = setTimeout(() => this.#run(), Math.min(delay, this.#since + LONGEST - now));
     } else {
-      this.#since = 0;
-      this.#supersede();
-      this.#settle({ answer: null, nearest: [], better: null, active: -1, walked: false });
+      const { mode } = (this.down ? this.failover : this.first) ?? this.store.state;
+      // No better answer will follow.
+      this.#stop({ answer: null, nearest: [], better: null, ...(this.store.state.answer && { mode }) });
     }
   }
 
@@ -125,13 +125,17 @@ export class Search {
 
   /** Stops when the dialog has closed. */
   rest() {
-    clearTimeout(this.#pending);
-    this.#since = 0;
-    this.#supersede();
-    this.#settle();
+    this.#stop();
     clearTimeout(this.#again);
     this.failover?.rest();
     this.down = false;
+  }
+
+  #stop(patch) {
+    clearTimeout(this.#pending);
+    this.#since = 0;
+    this.#supersede();
+    this.#settle(patch);
   }
 
   #settle(patch) {
@@ -192,8 +196,7 @@ export class Search {
     const { mode } = answer;
     clearTimeout(this.#again);
     this.shown += 1;
-    const active = answer.results.length || answer.weaker ? 0 : -1;
-    this.#settle({ answer, mode, nearest: [], better: null, active, walked: false });
+    this.#settle({ answer, mode, nearest: [], better: null, active: 0, walked: false });
     this.report("results", { query: answer.query, total: answer.total, mode });
   }
 
