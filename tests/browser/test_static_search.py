@@ -16,6 +16,8 @@ from playwright.sync_api import expect
 
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
+from mkdocs_semsearch.plugin.options import read_settings
+from mkdocs_semsearch.site.widget_files import write_results_page
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from tests.browser.asking import GROUPS, INPUT, OPTION, expect_titles
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
@@ -397,6 +399,35 @@ def test_on_a_slow_line_words_answer_first(page, site):
     held[0].continue_()
     page.locator(f"{MODE}[data-mode=static]").wait_for()
     expect_first(page, "Authentication")
+
+
+def test_a_second_box_gets_its_own_whole_answer(page, static_site, serving):
+    """As after a visit of the results page with instant navigation, which leaves its box behind."""
+    site = static_site()
+    write_results_page(site, read_settings({}, None), language="en", site_name="Plain")
+    page_html = site / "search/index.html"
+    script = '<script src="../assets/semsearch/semsearch.js" defer></script></body>'
+    page_html.write_text(page_html.read_text().replace("</body>", script))
+    held = []
+    page.route("**/vectors.bin", lambda route: held.append(route))
+    with serving.SiteServer(site) as server:
+        page.goto(server.url + "search/?query=token")
+        page.locator(f"semsearch-page {OPTION}").first.wait_for()
+        page.evaluate("document.querySelector('semsearch-page').remove()")
+        page.keyboard.press("Control+k")
+        page.fill(INPUT, "rotate")
+        expect(page.locator(MODE)).to_contain_text("Matching words only")
+        for route in held:
+            route.continue_()
+        page.locator(f"{MODE}[data-mode=static]").wait_for()
+
+
+def test_an_emptied_field_waits_for_no_search_by_meaning(page, site):
+    page.route("**/vectors.bin", lambda route: None)
+    ask(page, site, "rotate")
+    expect(page.locator(MODE)).to_contain_text("Matching words only")
+    page.fill(INPUT, "")
+    expect(page.locator(MODE)).to_contain_text("Searching in your browser")
 
 
 def test_on_a_slow_line_the_first_results_do_not_wait_for_the_others(page, static_site, serving, tmp_path):

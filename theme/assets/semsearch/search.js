@@ -91,8 +91,8 @@ export class Search {
   }
 
   ask(delay = this.first?.remote ? DEBOUNCE : QUICK) {
-    clearTimeout(this.#pending);
     if (isQuestion(this.store.state)) {
+      clearTimeout(this.#pending);
       const now = performance.now();
       this.#since ||= now;
       this.#pending = setTimeout(() => this.#run(), Math.min(delay, this.#since + LONGEST - now));
@@ -173,6 +173,7 @@ export class Search {
             const found = await this.#substitute(question, signal);
             if (found && current() && !this.down) this.show((substitute = { ...found, mode: "slow" }));
           }, SLOW);
+        this.first.store = this.store; // an engine that the boxes of a page share completes the answer of the last one
         const answer = await this.first.search(question, signal);
         if (!current()) return;
         this.#supersede();
