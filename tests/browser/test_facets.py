@@ -67,6 +67,20 @@ def test_a_link_whose_filters_fit_no_facet_opens_the_dialog(page, site, filters)
     assert page.problems == []
 
 
+@pytest.mark.parametrize("fallback", [True, False])
+def test_a_filter_that_the_sidecar_refuses_can_be_removed(page, site, fallback):
+    site.settings["fallback"] = fallback
+    site.sidecar.status = 422
+    page.goto(site.url + "#semsearch=token&f.year.min=last")
+    remove = page.get_by_role("button", name="Remove filter Year: last–…")
+    expect(page.locator("[data-semsearch=mode]")).to_be_visible()
+    expect(remove).to_be_visible()
+    site.sidecar.status = 200
+    remove.click()
+    expect(page.locator("[data-semsearch=mode]")).to_be_hidden()
+    expect(page.locator(".ss-total")).to_have_text("3 results")
+
+
 def test_no_page_with_these_filters_is_said(page, site):
     page.goto(site.url + "#semsearch=&f.tags=setup&f.status=draft")
     page.get_by_text("No page has these filters.").wait_for()

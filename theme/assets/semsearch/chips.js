@@ -24,7 +24,7 @@ export function chipsOf(t, { filters, fields }) {
 }
 
 export function fill(bar, parts) {
-  const { store, t, setFilters } = parts;
+  const { store, t, search, setFilters } = parts;
   t.add(ENGLISH);
   const drop = (filters) => () => {
     setFilters(filters);
@@ -46,7 +46,7 @@ export function fill(bar, parts) {
       ),
       button("ss-quiet", {}, drop({}), t("clear_filters")),
     );
-    // The theme's own index has no filters.
-    set(bar, "hidden", !chips.length || state.answer?.facets === null);
+    // The theme's own index has no filters. If the sidecar is not down, it may have refused one of these.
+    set(bar, "hidden", !chips.length || (search.down && state.answer?.facets === null));
   });
 }
