@@ -970,6 +970,17 @@ def test_scrolling_is_locked_and_nothing_moves(page, site):
     page.wait_for_function("getComputedStyle(document.documentElement).overflow !== 'hidden'")
 
 
+def test_a_shortcut_that_is_held_down_opens_the_dialog_once(page, site):
+    read_config(page, site.url)
+    page.keyboard.down("Control")
+    for _ in range(4):
+        page.keyboard.down("k")  # from the second time on, the browser calls it a repetition
+        page.locator("dialog").wait_for()
+    page.keyboard.up("k")
+    page.keyboard.press("k")
+    page.locator("dialog").wait_for(state="hidden")
+
+
 @pytest.mark.parametrize("element", ["input", "textarea", "select", "button", "div contenteditable"])
 def test_shortcuts_leave_editing_alone(page, build_site, serving, element):
     # Not the mkdocs theme: its own keys move the focus.

@@ -114,6 +114,7 @@
     const shortcut = shortcutOf(event, at);
     if (!shortcut || (inside && shortcut !== "mod+k")) return undefined;
     stop(event);
+    if (event.repeat) return undefined;
     return host.isOpen ? host.close() : open(trigger || null, shortcut);
   };
 
