@@ -1051,6 +1051,21 @@ def test_typing_before_the_dialog_is_there_is_not_lost(page, site):
     assert page.locator(INPUT).input_value() == "rotate"
 
 
+def test_escape_before_the_dialog_is_there_keeps_it_closed(page, site):
+    held = []
+    page.route("**/semsearch/dialog.js", lambda route: held.append(route))
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    until(page, lambda: held)
+    page.keyboard.press("Escape")
+    held[0].continue_()
+    page.locator("semsearch-dialog dialog").wait_for(state="attached")
+    page.evaluate(DRAWN)
+    assert page.locator("dialog[open]").count() == 0
+    page.keyboard.press("Control+k")
+    page.locator("dialog").wait_for()
+
+
 def test_the_address_reproduces_the_search(page, site, browser):
     ask(page, site, "rotate the token")
     page.locator("#semsearch-facets").get_by_label("security").check()

@@ -50,7 +50,7 @@
     try {
       await load();
       // The settings may have just arrived.
-      if ((!theirs || takes()) && (!shortcut || allowed(shortcut))) {
+      if (loading && (!theirs || takes()) && (!shortcut || allowed(shortcut))) {
         const field = trigger?.matches(INPUTS) ? trigger : null;
         const query = (field?.value ?? "") + typed;
         if (field) field.value = "";
@@ -99,6 +99,7 @@
     if (failed || event.isComposing || event.defaultPrevented) return undefined;
     const at = event.composedPath()[0];
     if (!(at instanceof Element)) return undefined;
+    if (event.key === "Escape") loading = false;
     const inside = host.contains(at);
     const trigger = inside ? null : triggerOf(event);
     const editing = at.isContentEditable || at.closest(EDITABLE);
