@@ -158,7 +158,7 @@ def test_axe_finds_nothing_in_arabic(page, configure, serving, axe, theme):
         for view in through_views(page, server):
             page.add_script_tag(path=axe)
             assert violations(page) == [], view
-            assert page.locator("dialog").get_attribute("dir") == "rtl"
+            assert page.locator("semsearch-dialog").get_attribute("dir") == "rtl"
 
 
 def test_axe_finds_nothing_on_the_results_page(page, build_site, serving, axe, tmp_path):

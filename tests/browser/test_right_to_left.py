@@ -61,7 +61,7 @@ def test_the_field_begins_at_the_side_of_the_language(page, configure, serving, 
         field = page.locator(INPUT)
         field.wait_for()
         assert field.get_attribute("placeholder").startswith(placeholder)
-        assert page.locator("dialog").get_attribute("dir") == "rtl"
+        assert page.locator("semsearch-dialog").get_attribute("dir") == "rtl"
         assert field.evaluate(DIRECTION) == "rtl"
         field.press_sequentially("max")
         assert field.evaluate(DIRECTION) == "ltr"

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DIALOG, INPUT, OPTION, TRIGGERS, put_question, type_question, until
+from tests.browser.asking import DIALOG, DRAWN, INPUT, OPTION, TRIGGERS, put_question, type_question, until
 from tests.integration.sites import THEMES
 
 pytestmark = pytest.mark.browser
@@ -233,6 +233,26 @@ def test_material_instant_navigation(page, build_site, serving, tmp_path):
         assert page.problems == []
 
 
+PLACES = """() => [...document.querySelectorAll("semsearch-dialog :is(dialog, dialog *:not(svg *))")]
+  .map((one) => [one.localName, `${one.className}`, JSON.stringify(one.getBoundingClientRect())].join(" "))"""
+
+
+def test_a_site_that_lays_out_bare_elements_leaves_the_dialog_as_it_is(page, build_site, serving):
+    with serving.SiteServer(build_site()) as server:
+        page.goto(server.url + "#semsearch=token")
+        page.locator("[data-semsearch=preview]").get_by_role("navigation").wait_for()
+        page.evaluate(DRAWN)
+        before = page.evaluate(PLACES)
+        page.add_style_tag(
+            content="""dialog, nav, section { position: absolute; inset: 50% auto auto 50%; max-width: 20rem;
+              transform: translate(-50%, -50%); display: flex; flex-direction: row; gap: 3rem; min-height: 80vh;
+              float: right; text-align: center; overflow: visible; opacity: 0.5; z-index: 5 }"""
+        )
+        assert page.evaluate(PLACES) == before
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="hidden")
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("query", "anchor"), [("collapsed", "inside-details"), ("uncommon", "second-tab")])
 def test_a_hidden_target_is_shown(page, build_site, serving, theme, query, anchor):
@@ -376,7 +396,7 @@ def test_right_to_left(page, configure, serving):
         page.keyboard.press("Control+k")
         page.locator(INPUT).wait_for()
         type_question(page, "token")
-        assert page.locator(DIALOG).get_attribute("dir") == "rtl"
+        assert page.locator("semsearch-dialog").get_attribute("dir") == "rtl"
         facets, results = page.locator("#semsearch-facets").bounding_box(), page.locator(OPTION).first.bounding_box()
         assert facets["x"] > results["x"]
 

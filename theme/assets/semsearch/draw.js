@@ -13,8 +13,8 @@ export function draw(box) {
   box.foot = h("div.ss-foot", { "aria-hidden": "true" }); // filled by start.js
   const rows = [box.bar, box.active, box.mode, box.summary, box.main, box.foot, box.status, box.alert];
   box.dialog = box.frame(...rows);
-  set(box.dialog, "lang", t.language);
-  set(box.dialog, "dir", t.dir);
+  set(box, "lang", t.language);
+  set(box, "dir", t.dir);
 }
 
 function drawField(box) {
