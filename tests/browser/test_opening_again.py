@@ -66,6 +66,24 @@ def test_closing_cancels_a_pending_enter(page, site):
     assert page.url.startswith(site.url + "#")
 
 
+def test_a_suggestion_cancels_a_pending_enter(page, site):
+    site.settings["suggestions"] = ["install"]
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    suggestion = page.locator(".ss-query", has_text="install")
+    suggestion.wait_for()
+    released = threading.Event()
+    hold(site, released)
+    page.fill(INPUT, "rotate token")
+    page.keyboard.press("Enter")
+    assert eventually(lambda: site.sidecar.questions == ["rotate token"])
+    suggestion.click()
+    released.set()
+    page.locator("[role=group][aria-label=Installation]").wait_for()
+    page.wait_for_timeout(IDLE)
+    assert page.locator("dialog[open]").count() == 1
+
+
 def test_filters_whose_sheet_loads_while_the_dialog_closes_stay_closed(phone, site):
     ask(phone, site, "token")
     held = []

@@ -201,6 +201,7 @@ export class SemsearchDialog extends HTMLElement {
 
   ask = (query, patch) => {
     this.input.value = query;
+    this.keys.eager = null;
     this.store.set({ query, literal: false, active: -1, walked: false, ...patch });
     this.input.focus();
     this.search.ask(0);
