@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ numbers in the tables were fitted with 182 and 344 more questions, see `explain/
 
 
 Evidence = tuple[Question, float, float, int, Callable[[], bool]]
+"""The arguments of `judgement.is_answerable`, except the rule."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Case:
         question_set: name of the file of the question.
         source: the site that the question is about.
         site: the site at which it was asked.
-        evidence: what `judgement.is_answerable` is given.
+        evidence: what the site has about the question.
     """
 
     search: str
@@ -126,7 +128,7 @@ def evidence_of(site: Searcher, text: str) -> Evidence | None:
     if not judge.called:
         return None
     *found, have_all_words, _ = judge.call_args.args
-    return (*found, have_all_words().__bool__)
+    return (*found, functools.cache(have_all_words))
 
 
 def refusals(cases: Sequence[Case], numbers: Mapping[str, float]) -> NDArray[np.bool_]:

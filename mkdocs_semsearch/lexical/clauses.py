@@ -91,7 +91,7 @@ def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
 
 
 def required_terms(question: Question, words: QueryWords) -> Sequence[Sequence[str]]:
-    """Returns the terms that a text must have to have all words of a question, each with alternatives.
+    """Returns what a text with all words of a question contains: for each word its terms, each with alternatives.
 
     Returns:
         The terms of all telling words; for a corrected word, its corrections as alternatives, and for an unfinished
@@ -101,14 +101,14 @@ def required_terms(question: Question, words: QueryWords) -> Sequence[Sequence[s
     telling = list(dict.fromkeys(question.telling))
     if not WEIGHTS["headings"]["least"] <= len(telling) <= WEIGHTS["headings"]["most"]:
         return ()
-    begun = [clause.terms[0] for clause in completions(question, words)]
 
     def alternatives(word: str) -> Iterable[Sequence[str]]:
         if word in question.corrections:
             return [question.corrections[word]]
         terms = question.divided.get(word) or words.terms(word)
-        if begun and word == question.words[-1] and not words.knows(terms[0]):
-            return [begun]
+        if word == question.words[-1] and not any(map(words.knows, terms)):
+            begun = [clause.terms[0] for clause in completions(question, words)]
+            return [begun] if begun else zip(terms)
         return zip(terms)
 
     return [others for word in telling for others in alternatives(word)]

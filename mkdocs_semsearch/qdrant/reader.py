@@ -55,7 +55,7 @@ def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
 
 
 def written_words(question: Question, clauses: Clauses) -> tuple[str, ...]:
-    """Returns all words of a question in the forms that are looked for, because texts are not stored as stems."""
+    """Returns the form of each word that a text with all words of a question contains; texts have no stored stems."""
     return tuple(others[0] for others in required_terms(question, clauses))
 
 

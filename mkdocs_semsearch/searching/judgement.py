@@ -75,8 +75,8 @@ def is_answerable(
 
     A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
     that code. One that has `422` does if it has more of the question. It also answers a word that it has, and a short
-    question if it has all of its words and either one chunk has them all, or something is near in meaning. That a chunk
-    has them all is assumed if it has as high a score; one that is long or has some of them often may have another.
+    question if it has all of its words and either one chunk has them all, or something is near in meaning. If the best
+    score is that of a chunk with all words, one is taken to have them; in a long chunk, they score less.
 
     Args:
         question: the question as `Backend.read` returns it.

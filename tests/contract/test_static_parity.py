@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,9 @@ tokne
 part of auth 1
 section pages
 pages sectoin
+section pag
+_ __
+☃ ☃☃
 authentcation
 installatoin of servers
 authentcation: rotate tokne's vault?
@@ -552,7 +556,7 @@ def test_the_same_questions_are_answered_and_the_same_chunks_match(engine):
         [question, evidence, {"rule": WEIGHTS["static_nothing"], "chunks": case[3], "hasAll": case[4]}]
         for question, evidence, case in zip(questions, best, cases, strict=True)
     ]
-    wanted = [is_answerable(*case[:4], case[4].__bool__, WEIGHTS["static_nothing"]) for case in cases]
+    wanted = [is_answerable(*case[:4], partial(bool, case[4]), WEIGHTS["static_nothing"]) for case in cases]
     assert {True, False} == set(wanted)
     assert engine.map("judgement.js", "isAnswerable", answered) == wanted
     shares = [

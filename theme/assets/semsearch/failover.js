@@ -32,8 +32,7 @@ export class Failover {
       try {
         const { openIndex } = await import(module);
         const engine = await openIndex(this.search, this.mode);
-        engine.store = this.search.store; // as in search.js
-        const found = await engine.search(question, signal);
+        const found = await engine.search(question, signal, this.search.store);
         return this.mode === "building" ? { ...found, mode: this.mode } : found;
       } catch {
         // The site has no such index: try the next engine.

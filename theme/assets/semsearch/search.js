@@ -173,8 +173,7 @@ export class Search {
             const found = await this.#substitute(question, signal);
             if (found && current() && !this.down) this.show((substitute = { ...found, mode: "slow" }));
           }, SLOW);
-        this.first.store = this.store; // an engine that the boxes of a page share completes the answer of the last one
-        const answer = await this.first.search(question, signal);
+        const answer = await this.first.search(question, signal, this.store);
         if (!current()) return;
         this.#supersede();
         if (substitute) this.improve(answer);

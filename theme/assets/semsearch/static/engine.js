@@ -88,13 +88,14 @@ class StaticEngine {
     this.store.on(["query"], ({ query, answer }) => (answer?.engine ?? this) === this && this.#prepare(query));
   }
 
-  async search({ query, filters, ...options }, signal) {
+  /** `store`: that of the box that asks, because the boxes of a page share one engine. */
+  async search({ query, filters, ...options }, signal, store = this.store) {
     const given = { query, facets: this.names, filters: toFilters(filters), ...options };
     const body = await this.#call("search", { ...given, patience: PATIENCE, hurry: HURRY }, signal);
     const asked = { query, filters, ...options };
     const answer = toAnswer(this, asked, body);
     if (body.loading) answer.mode = "loading";
-    if (body.loading || body.partial) this.#complete(answer, asked, given).catch(() => {});
+    if (body.loading || body.partial) this.#complete(answer, asked, given, store).catch(() => {});
     return answer;
   }
 
@@ -109,14 +110,14 @@ class StaticEngine {
   }
 
   /** Replaces an answer from before all files had arrived: by words alone, or with the first results only. */
-  async #complete(answer, asked, given) {
+  async #complete(answer, asked, given, store) {
     const body = await this.#call("search", given);
     const whole = toAnswer(this, asked, body);
-    const { answer: shown, walked } = this.store.state;
+    const { answer: shown, walked } = store.state;
     if (shown !== answer) return;
-    if (answer.mode !== "loading") return this.store.set({ answer: whole });
+    if (answer.mode !== "loading") return store.set({ answer: whole });
     // A reader who has moved in the list is only told that better results are there.
-    this.store.set(walked ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
+    store.set(walked ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
   }
 
   /** Returns a page of an answer with all its sections. */

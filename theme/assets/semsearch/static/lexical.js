@@ -196,7 +196,7 @@ class Asked {
     let [wanted, counts] = [0, new Uint8Array(this.rows)];
     for (const { word, terms, corrections, divided } of this.words) {
       const read = divided.length ? divided : terms;
-      const begun = word === this.unfinished && !this.#chunksWith(read[0]);
+      const begun = word === this.unfinished && !read.some((term) => this.#chunksWith(term));
       const others = begun && !corrections.length ? this.completions : corrections;
       for (const some of others.length ? [others] : read.map((term) => [term])) {
         for (const { rows, impacts } of some.map((term) => this.known.find(term)?.postings).filter(Boolean))

@@ -79,13 +79,14 @@ function matchesAmong(scores, candidates, { question, asked, semantic: side, wei
   if (byMeaning && !best.words) best.words = null; // not every back end looks for words then
   const isJudged = side?.measured && semantic && rows.length && !named.size && !phrased;
   const rule = weights.static_matches;
-  const hasAll = asked.withAll(rows, false);
   const least = isJudged ? matchShare(question, best, rule) : rule.share;
   const matching = matches(scores, byMeaning ? weights.matches.semantic_share : least);
   rows.forEach((row, at) => ranks.has(row) && (matching[at] = 1));
   if (phrased) matching.fill(1);
-  else if (isJudged && !isAnswerable(question, best, { rule: weights.static_nothing, chunks: asked.rows, hasAll }))
-    matching.fill(0);
+  else if (isJudged) {
+    const site = { rule: weights.static_nothing, chunks: asked.rows, hasAll: asked.withAll(rows, false) };
+    if (!isAnswerable(question, best, site)) matching.fill(0);
+  }
   return matching;
 }
 
