@@ -21,7 +21,7 @@ _HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNOR
 _TITLE = re.compile(_BEFORE + r"(?:!!!|\?\?\?\+?|===[+!]{0,2}|/{3,})[ \t]*([\w-]*)[^\"|]*(?:[\"|](.*))?")
 _SUMMARY = re.compile(r"<summary\b[^>]{0,500}>(.{1,1000}?)</summary>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
-_FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{?\s*)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
+_FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{\s*|)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
 # Every repetition is bounded, and an unclosed comment extends to the end, so no text makes the search quadratic.
 _NOT_TEXT = re.compile(
     r"`[^`\n]{1,500}`|\]\([^)\n]{0,1000}\)|\]\[[^\]\n]{0,300}\]|\[\^[^\]\n]{1,100}\]|<!--.*?(?:-->|\Z)"

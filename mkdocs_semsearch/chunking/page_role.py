@@ -73,7 +73,7 @@ _VERSIONS_ONLY = re.compile(rf"{_VERSION}(?:\W+(?:to )?{_VERSION})?", re.IGNOREC
 _NAME_IN_CODE = re.compile(
     r"[-$@.\[<]*[a-z][\w$.:@<>\[\]*=-]*(?:\(.*\))?"  # name, --flag, [tool.name], function(argument)
     r"|\w+(?:_|\.|::|\()[^\s/]*"  # MAX_SIZE, Class.method
-    r"|[A-Z]+[a-z0-9]+(?:[A-Z]\w*)+"  # ClassName
+    r"|[A-Z]+[a-z0-9]+[A-Z]\w*"  # ClassName
 )
 _REFERENCE_TITLE = re.compile(
     r"(?:.* )?(?:api|cli|class|command|command[- ]line|config(?:uration)?|module|options?|settings?) reference"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -235,3 +236,17 @@ def test_an_unknown_kind_is_reported_and_left_out():
         "contributing, proposal, unlisted, "
         "but changelog.md has 'novel'; the value is left out.",
     )
+
+
+def test_time_grows_moderately_with_the_length_of_a_heading():
+    def seconds(letters: int) -> float:
+        heading = "Http" + "A" * letters + "!"
+        return min(_timed(lambda: page_kind("a.md", "A", [(heading,)] * 5)) for _ in range(5))
+
+    assert seconds(24) < 100 * seconds(12)  # 4,096 times if the letters are divided in every way
+
+
+def _timed(call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
