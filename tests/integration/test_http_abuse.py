@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import json
 import socket
 import threading
@@ -259,8 +260,10 @@ def test_a_flood_that_no_cache_stops_takes_no_memory(index_dir):
             return tracemalloc.get_traced_memory()[0]
 
         tracemalloc.start()
-        before = flood(0, 150)  # fills the caches, which have a bound; the words of questions have a wide one
-        grown = flood(30_000, 300) - before
+        flood(0, 150)  # fills the caches, which have a bound; the words of questions have a wide one
+        held = [flood(start, 150) for start in (20_000, 30_000, 40_000, 50_000)]
         tracemalloc.stop()
-        assert grown < 20_000, f"{grown} bytes for 1200 requests"
+        # A thread that another test has left behind allocates, too, but not in each round.
+        grown = min(after - before for before, after in itertools.pairwise(held))
+        assert grown < 10_000, f"{grown} bytes for 600 requests"
         assert len(handle(api, "GET", "/metrics").body) < 20_000
