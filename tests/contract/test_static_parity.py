@@ -113,6 +113,7 @@ QUESTIONS = (
     "x" * 50 + " token",
     "token " * 40,
     *"""token
+difference between token and part
 rotate the access token
 how do I rotate tokens
 rotat

@@ -62,6 +62,9 @@ def asked(tmp_path_factory):
         ("rotate passwords in the vault", "rotate passwords in the vault"),
         ("Acme: rotate pasword", "rotate passwords"),
         ("where does Acmee rotate passwords", "where does rotate passwords"),
+        ("Acme vs. vault", "Acme vs. vault"),
+        ("difference between Acme and the vault", "difference between Acme and the vault"),  # not: difference between
+        ("difference between passwords and vault in Acme", "difference between passwords and vault in"),
     ],
 )
 def test_the_embedded_text_has_no_common_words(asked, typed, embedded):

@@ -2,8 +2,8 @@
 
 import { rounded } from "./ranking.js";
 import {
-  identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, spokenWords, termsOf,
-  wholeIdentifiers,
+  COMPARING, identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, spokenWords,
+  termsOf, wholeIdentifiers,
 } from "./text.js";
 import { Words } from "./words.js";
 
@@ -38,11 +38,12 @@ export class Lexical {
     };
     const words = question.embedded.split(/\s+/).filter(Boolean).map(corrected);
     const kept = words.filter((word) => !all(termsOf(word), this.common));
+    const remaining = kept.filter((word) => this.#tells(word) && !all(termsOf(word), COMPARING));
     const telling = question.words.filter((word) => this.#tells(word));
     return {
       ...question,
       telling: telling.length ? telling : question.words,
-      embedded: (kept.filter((word) => this.#tells(word)).length >= LEAST_TELLING ? kept : words).join(" "),
+      embedded: (remaining.length >= LEAST_TELLING ? kept : words).join(" "),
     };
   }
 
@@ -273,8 +274,7 @@ class Asked {
     );
     const stems = new Map();
     for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
-    const joined = this.words.map((item) => item.joined).filter(Boolean);
-    return new Matcher(stems, this.last, wholeIdentifiers(this.typed, joined));
+    return new Matcher(stems, this.last, wholeIdentifiers(this.typed, this.words.flatMap((item) => item.joined ?? [])));
   }
 }
 

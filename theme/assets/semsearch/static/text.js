@@ -114,6 +114,9 @@ function withoutAsking(text) {
   return /[\p{L}\p{N}]/u.test(asked) ? asked : text;
 }
 
+/** Words of a comparison, which say nothing without the two things that are compared. */
+export const COMPARING = new Set(["between", "compare", "compared", "difference", "differences", "different", "versus", "vs"]);
+
 const LONG_TEXT = 400;
 const ERROR =
   /^\s*(?:E\s+)?(?:[\p{L}\p{N}_.$]+(?:Error|Exception|Warning|Failure|Fault|Exit|Interrupt)(?![\p{L}\p{N}_])|(?:fatal|error|panic|caused by|critical|failed|thread \S+ panicked|FATA|ERRO|ERR!)(?![\p{L}\p{N}_]))/iu;
