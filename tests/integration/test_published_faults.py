@@ -269,16 +269,18 @@ def test_a_manifest_without_an_end(origin, copy):
 
 def spoil(root, name, data):
     """Replaces a file of the published build and updates the manifest: the hash is correct, the content is not."""
-    (root / read_manifest(root).build_id / name).write_bytes(data)
+    build = root / read_manifest(root).build_id
+    (path,) = build.glob(name)
+    path.write_bytes(data)
+    name = path.relative_to(build).as_posix()
 
     def change(body):
         (entry,) = [file for file in body["files"] if file["path"] == name]
         entry.update(size=len(data), sha256=hashlib.sha256(data).hexdigest())
         body["build_id"] = hashlib.sha256(data).hexdigest()[:16]
 
-    old = root / read_manifest(root).build_id
     rewritten(root, change)
-    old.rename(root / read_manifest(root).build_id)
+    build.rename(root / read_manifest(root).build_id)
 
 
 def parquet_bomb(root):
@@ -340,12 +342,23 @@ def deep_front_matter(root):
     return stream.getvalue()
 
 
+def lying_store(root):
+    """Tantivy allocates what the store of documents says before it reads it, and ends the process if it cannot."""
+    (file,) = (root / read_manifest(root).build_id / "lexical").glob("*.store")
+    store = bytearray(file.read_bytes())
+    footer = len(store) - 8 - int.from_bytes(store[-8:-4], "little")
+    offsets = int.from_bytes(store[footer - 24 : footer - 16], "little")
+    store[offsets : offsets + 5] = b"\x7f" * 5
+    return bytes(store)
+
+
 EVIL = {
     "chunks.parquet": (parquet_bomb, b"garbage", b"PAR1" + bytes(1000) + b"PAR1"),
     "graph.npz": (npz_bomb, b"garbage"),
     "vectors.npy": (lying_npy, pickled_npy, b"garbage", vectors_of(np.nan), vectors_of(0)),
     "pages.parquet": (b"garbage", deep_front_matter),
     "lexical/meta.json": (b"garbage", b"[" * 100_000, b"{}"),
+    "lexical/*.store": (b"garbage", lying_store),
 }
 
 
