@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
-from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.errors import IndexNotFoundError, SemsearchError
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.searching.searcher import Searcher
@@ -17,13 +17,28 @@ if TYPE_CHECKING:
 
 def opener(engine: str) -> Callable[[str | Path], AbstractContextManager[Searcher]]:
     """Returns the function that opens an index, for the engine `sidecar` or `static`."""
-    from mkdocs_semsearch import open_searcher
-
     if engine != "static":
-        return open_searcher
+        return _open_index
     from mkdocs_semsearch.static.search import open_static
 
     return lambda place: open_static(index_dir(place))
+
+
+def _open_index(place: str | Path) -> Searcher:
+    """Opens an index; where there is only a site that is searched without a server, the error says how to ask that."""
+    from mkdocs_semsearch import open_searcher
+
+    try:
+        return open_searcher(place)
+    except IndexNotFoundError:
+        from mkdocs_semsearch.static.search import bundle_in
+
+        if bundle_in(Path(place)) is None:
+            raise
+        raise IndexNotFoundError(
+            f"There is no search index in {place}, only the files of the search without a server: "
+            "add --engine static to ask these, or name the index folder."
+        ) from None
 
 
 def one_of_several(index: str | None) -> tuple[str | None, str | None]:

@@ -47,14 +47,18 @@ def open_static(folder: Path) -> Iterator[Searcher]:
     Raises:
         IndexFolderError: the folder is none of these, or is damaged.
     """
-    for place in (folder, folder / SITE_FOLDER):
-        if is_bundle(place):
-            yield open_static_searcher(place)
-            return
+    if bundle := bundle_in(folder):
+        yield open_static_searcher(bundle)
+        return
     table = fitting_table(open_index(folder).manifest.embedder)
     with tempfile.TemporaryDirectory(prefix="semsearch-") as made:
         write_bundle(folder, Path(made), table)
         yield open_static_searcher(Path(made))
+
+
+def bundle_in(folder: Path) -> Path | None:
+    """Returns the folder with `static.json`: this one, or the `SITE_FOLDER` in it; None if there is none."""
+    return next(filter(is_bundle, (folder, folder / SITE_FOLDER)), None)
 
 
 def open_static_searcher(folder: str | Path) -> Searcher:

@@ -93,6 +93,9 @@ def test_the_shell_asks_what_a_browser_would(site, tmp_path):
         assert answer["results"][0]["scores"]["semantic"] > 0.3
     text = run("query", "restore", "--engine", "static", "--mode", "lexical", "--index", site.site_dir, cwd=tmp_path)
     assert "Restore" in text.stdout
+    for place in (site.site_dir, site.site_dir / "semsearch"):
+        failed = run("query", "restore", "--index", place, cwd=tmp_path, code=1)
+        assert "add --engine static" in failed.stderr
 
 
 def test_quality_is_measured_of_bundles_and_of_indexes(site, tmp_path):
