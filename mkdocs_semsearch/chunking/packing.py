@@ -78,9 +78,12 @@ def _evened_out(before: Group, rest: Group, budget: int, cost: Cost) -> list[Gro
 
 
 def _repeated(before: Group, group: Group, budget: int, overlap: int, cost: Cost) -> Group:
-    """Returns the last sentences of a group as the first block of the next one, or an empty group."""
-    last = before[-1]
-    if overlap <= 0 or last.kind != "text" or group[0].kind != "text":
+    """Returns the last sentences of a group as the first block of the next one, or an empty group.
+
+    Nothing is repeated before the title of a note, which begins something else.
+    """
+    last, first = before[-1], group[0]
+    if overlap <= 0 or last.kind != "text" or first.kind != "text" or first.title:
         return []
     limit = min(overlap, budget - sum(cost(block.text) for block in group))
     kept: list[str] = []

@@ -95,6 +95,17 @@ def test_long_prose_is_cut_at_sentence_ends_and_overlaps() -> None:
     assert found[1].content.startswith(last_sentence)
 
 
+def test_nothing_is_repeated_before_the_title_of_a_note() -> None:
+    notes = "".join(
+        f'<div class="admonition warning"><p class="admonition-title">Warning {n}</p>'
+        f"<p>It has a long first sentence of nine words. Check the settings of number {n}.</p></div>"
+        for n in range(6)
+    )
+    found = chunks(f"<h2 id=a>A</h2>{notes}", size=44, overlap=8)
+    assert len(found) > 2
+    assert all(c.content.startswith("Warning") for c in found)
+
+
 def test_long_code_is_cut_between_lines_with_closed_fences() -> None:
     code = "\n".join(f"call one two {n}" if n % 5 else "" for n in range(60))
     found = chunks(f'<pre><code class="language-python">{code}</code></pre>', size=40)
