@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -103,6 +104,20 @@ class Records:
         # The constructor of an immutable class sets 24 attributes one by one, which takes five times as long.
         vars(section).update(values, url=url, excerpt=excerpt, highlights=highlights)
         return section
+
+
+def without_repeated(sections: Sequence[SectionInfo]) -> tuple[SectionInfo, ...]:
+    """Returns the chunks of a page without the sentences that one repeats from the end of the one before.
+
+    These are the first block of a chunk of prose, if its section was cut inside of prose.
+    """
+    read = list(sections[:1])
+    for before, section in pairwise(sections):
+        first, _, rest = section.content.partition("\n\n")
+        same = section.heading_hierarchy == before.heading_hierarchy
+        repeats = same and rest and before.content.endswith(first)
+        read.append(replace(section, content=rest) if repeats else section)
+    return tuple(read)
 
 
 _CHUNK_DEFAULTS = {f.name: f.default for f in fields(ChunkRecord) if f.default is not MISSING}

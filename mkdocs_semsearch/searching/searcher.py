@@ -27,7 +27,7 @@ from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder, QueryVectors
 from mkdocs_semsearch.searching.ranking import semantic_share
-from mkdocs_semsearch.searching.records import Records
+from mkdocs_semsearch.searching.records import Records, without_repeated
 from mkdocs_semsearch.searching.response import (
     FacetField,
     PageDetail,
@@ -233,13 +233,16 @@ class Searcher:
     def page(self, path: str) -> PageDetail:
         """Returns a page with the text of its sections in order.
 
+        A section that was cut into chunks has an entry for each, without the sentences that a chunk repeats from the
+        one before.
+
         Raises:
             PageNotFoundError: the index has no page with this path.
         """
         row = self._page_row(path)
         chunks = self._backend.chunk_map.chunks_of(row)
         records = self._backend.fetch(chunks, (row,))
-        return PageDetail(records.pages[row], tuple(records.section(chunk) for chunk in chunks))
+        return PageDetail(records.pages[row], without_repeated([records.section(chunk) for chunk in chunks]))
 
     def related(self, path: str, limit: int = 5) -> tuple[SectionResult, ...]:
         """Returns the pages nearest to a page in the k-NN graph, each with its nearest section.

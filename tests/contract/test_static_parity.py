@@ -101,6 +101,7 @@ NAMED = {
         ],
         {},
     ),
+    "repeats.md": ([["A lizard naps. It dreams.", "It dreams.\n\nThen it eats."]], {}),
     "same/a.md": (
         ["Exactly the same words stand here twice."],
         {"status": "stable", "date": datetime.date(2023, 1, 1)},
@@ -451,9 +452,11 @@ def test_facets_and_pages_are_the_same(engine, searcher):
         "build_id": searcher.build_id,
         "facets": json.loads(json.dumps(facets_to_json(searcher.facet_fields()))),
     }
-    path = engine.search("rotate")["results"][0]["page"]["path"]
-    wanted = json.loads(json.dumps(page_to_json(searcher.page(path))))
-    assert engine.call("page", path) == {"build_id": searcher.build_id, **wanted}
+    for question in ("rotate", "lizard"):
+        path = engine.search(question)["results"][0]["page"]["path"]
+        wanted = json.loads(json.dumps(page_to_json(searcher.page(path))))
+        assert engine.call("page", path) == {"build_id": searcher.build_id, **wanted}
+    assert [section["content"] for section in wanted["sections"]] == ["A lizard naps. It dreams.", "Then it eats."]
 
 
 @pytest.mark.parametrize(("name", "fields"), [("PAGE_FIELDS", PAGE_FIELDS), ("CHUNK_FIELDS", CHUNK_FIELDS)])

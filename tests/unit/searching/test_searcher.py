@@ -492,6 +492,15 @@ def test_a_page_with_its_sections_in_order(searcher):
         searcher.related("nobody.md")
 
 
+def test_a_page_has_no_sentence_twice_that_a_chunk_repeats(tmp_path):
+    long = ["Keys expire. They are rotated.", "They are rotated.\n\nThe vault keeps a copy.", "The vault\n\nis new."]
+    built(tmp_path, [made_page("a.md", long, "is new.\n\nAnother section.")])
+    with open_searcher(tmp_path, embedder=WordHashEmbedder()) as searcher:
+        read = [section.content for section in searcher.page("a.md").sections]
+        assert searcher.search("vault copy", mode="lexical").results[0].section.content == long[1]
+    assert read == [long[0], "The vault keeps a copy.", long[2], "is new.\n\nAnother section."]
+
+
 def test_related_pages_are_others_best_first(searcher):
     related = searcher.related("keys.md", limit=2)
     assert related[0].page.path == "keys-too.md"

@@ -94,3 +94,10 @@ export const sectionRecord = (chunk, page, excerpt) => ({
   url: chunk.anchor ? `${page.url}#${chunk.anchor}` : page.url,
   ...excerpt,
 });
+
+/** Returns the content of a chunk without the sentences that it repeats from the one before, on the same page. */
+export function contentAfter(before, { content, heading_hierarchy: path }) {
+  const [first, ...rest] = content.split("\n\n");
+  const same = before?.heading_hierarchy.join("\n") === path.join("\n");
+  return same && rest.length && before.content.endsWith(first) ? rest.join("\n\n") : content;
+}

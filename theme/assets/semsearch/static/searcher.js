@@ -7,7 +7,7 @@ import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
 import { judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
-import { pageRecord, Records, sectionRecord } from "./records.js";
+import { contentAfter, pageRecord, Records, sectionRecord } from "./records.js";
 import { asWritten, readQuestion } from "./text.js";
 
 const FEW = 3; // results that are fetched first
@@ -154,7 +154,10 @@ export class Searcher {
     const last = this.firstChunk[row + 1] ?? this.chunks;
     const rows = Array.from({ length: last - first }, (_, at) => first + at);
     const records = await this.records.read(rows);
-    const sections = records.map(({ chunk, page }) => sectionRecord(chunk, page, { excerpt: "", highlights: [] }));
+    const sections = records.map(({ chunk, page }, at) => {
+      const content = contentAfter(records[at - 1]?.chunk, chunk);
+      return sectionRecord({ ...chunk, content }, page, { excerpt: "", highlights: [] });
+    });
     return { build_id: this.bundle.pointer.build_id, page: pageRecord(records[0].page), sections };
   }
 
