@@ -7,7 +7,7 @@ const FENCE = /^(?:`{3,}|~{3,})/;
 export const ITEM = /^\s*(?:…\s+)?(?:[-*+]|(\d+)[.)])\s+(?:\[([ x])\]\s+)?/; // [x] is a done task
 const DEFINITION = /^\s*(?:…\s+)?:\s+/;
 const RULE = /^[\s|:…-]*$/;
-const OPENING = /^\W*[\w.-]+\W*[:({[]\s*$/; // one word and the sign after it
+const OPENING = /^\W*\w[\w.-]*[^\w.-]*[:({[]\s*$/; // one word and the sign after it
 const lettersOfLine = () => (innerWidth < 600 ? 40 : 80);
 
 /** Converts to lower case without accents. Offsets stay valid. */
