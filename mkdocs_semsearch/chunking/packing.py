@@ -173,7 +173,9 @@ def _split_table(block: Block, budget: int, cost: Cost) -> list[str]:
         together = []
         # A row that only fits without the header stays whole.
         pieces.extend(_fitting(row, budget, cost))
-    return [*pieces, *_under_header(header, together, room, cost)]
+    pieces.extend(_under_header(header, together, room, cost))
+    has_header = not header or any(piece.startswith(header[0]) for piece in pieces)
+    return pieces if has_header else [*header, *pieces]
 
 
 def _under_header(header: list[str], rows: list[str], room: int, cost: Cost) -> list[str]:

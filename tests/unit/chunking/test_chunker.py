@@ -95,6 +95,14 @@ def test_long_prose_is_cut_at_sentence_ends_and_overlaps() -> None:
     assert found[1].content.startswith(last_sentence)
 
 
+def test_a_table_whose_rows_are_all_too_long_keeps_its_header() -> None:
+    long = " ".join(f"word{n}" for n in range(60))
+    html = f"<table><tr><th>file_path</th></tr><tr><td>{long}</td></tr><tr><td>{long}</td></tr></table>"
+    found = "\n".join(piece.content for piece in chunks(html, size=40))
+    assert found.count("file_path") == 1
+    assert all(f"word{n}" in found for n in range(60))
+
+
 def test_nothing_is_repeated_before_the_title_of_a_note() -> None:
     notes = "".join(
         f'<div class="admonition warning"><p class="admonition-title">Warning {n}</p>'
