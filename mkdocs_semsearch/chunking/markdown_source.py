@@ -179,15 +179,30 @@ class _LineReader:
         """Records a fence; returns the number of its last line."""
         offset, line = self._lines[opening]
         first_lines: list[str] = []
-        index = opening + 1
-        while not (mark := self._marks[index]) or not mark[1].startswith(opener[1]) or mark[2].strip():
+        end_index = self._end_of_fence(opening, opener)
+        for index in range(opening + 1, end_index):
             text = self._lines[index][1]
             if len(first_lines) < 2 and text.strip():
                 first_lines.append("".join(without_annotations(text).split()))
-            index += 1
-        end = self._lines[index][0]
+        end = self._lines[end_index][0]
         self.fences.append(Fence(_language(opener[2]), tuple(first_lines), offset, offset + len(line), end))
-        return index
+        return end_index
+
+    def _end_of_fence(self, opening: int, opener: re.Match[str]) -> int:
+        """Returns the last line of a fence; a fence that is shown in it is indented more, and ends first."""
+        is_shown, last = False, 0
+        for index in range(opening + 1, len(self._lines)):
+            mark = self._marks[index]
+            if not mark or not mark[1].startswith(opener[1]):
+                continue
+            is_inside = mark.start(1) > opener.start(1)
+            if mark[2].strip():
+                is_shown |= is_inside
+            elif is_shown and is_inside:
+                is_shown, last = False, index
+            else:
+                return index
+        return last
 
     def _heading(self, offset: int, line: str, previous: tuple[int, str]) -> None:
         match = _ATX.match(line)

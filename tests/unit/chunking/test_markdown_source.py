@@ -99,3 +99,10 @@ def test_code_that_no_fence_has_keeps_no_language() -> None:
     source = f"```sh\nmake\n```\n{INCLUDED}"
     assert languages_of(source, "generated", "make", "int main();", "generated as well") == [None, "bash", None, None]
     assert languages_of("```sh\nmake\n```\n", "generated") == [None]
+
+
+def test_a_fence_that_is_shown_in_a_fence_does_not_end_it() -> None:
+    shown = "```\n ```python\n x = 1\n ```\n```\n"
+    found = read_markdown(f"# A\n\n{shown}\n### Callouts\n\n{shown}\n### Images\n\n```\n y\n ```\n\n## End\n")
+    assert [heading.comparable for heading in found.headings] == ["a", "callouts", "images", "end"]
+    assert [fence.first_lines[0] for fence in found.fences] == ["```python", "```python", "y"]
