@@ -154,9 +154,9 @@ class Chunker:
 
     def _kind(self, document: Document) -> PageKind | None:
         """Returns the kind from the page's front matter, else from the options."""
-        return self._facets.kind(document) or next(
-            (kind for glob, kind in self._kinds.items() if fnmatchcase(document.path, glob)), None
-        )
+        paths = (document.path, document.generated_from or document.path)
+        given = (kind for glob, kind in self._kinds.items() if any(fnmatchcase(path, glob) for path in paths))
+        return self._facets.kind(document) or next(given, None)
 
     def _read(self, document: Document) -> ChunkedText:
         body = parse_html(document.html)

@@ -36,6 +36,7 @@ class Document:
         translation_key: text that the generator writes into a page and into its translations, or None.
         committed: day of the last commit that changed the source file, or None if git does not know it.
         written: day on which the source file was last written, or None without one.
+        generated_from: for a page that a plugin generates, the source path under which the generator knows it.
     """
 
     path: str
@@ -54,6 +55,7 @@ class Document:
     translation_key: str | None = None
     committed: datetime.date | None = None
     written: datetime.date | None = None
+    generated_from: str | None = None
 
 
 class DocumentSource(Protocol):

@@ -222,6 +222,11 @@ def _is_hidden_from_theme(page: Page, config: MkDocsConfig) -> bool:
     return is_named("exclude", with_headings=False) and not is_named("ignore", with_headings=True)
 
 
+_OF_PLUGINS = re.compile(r"__|git_(?:site_)?(?:revision|creation)_date_localized")
+"""Front matter that no author wrote: `__extends` is from Material's `meta` plugin. The plugin for dates from git adds
+up to thirty fields to a page, among them HTML, and for a page that is not committed the time of the build."""
+
+
 def _document(
     page: Page,
     source: str | None,
@@ -242,8 +247,7 @@ def _document(
         url=page.url,
         title=_title(page),
         html=content,
-        # Material's `meta` plugin adds a private field, `__extends`.
-        front_matter={key: value for key, value in page.meta.items() if not str(key).startswith("__")},
+        front_matter={key: value for key, value in page.meta.items() if not _OF_PLUGINS.match(str(key))},
         source=source,
         file_size=len(content.encode()) if generated else os.stat(path).st_size,  # noqa: PTH116 - a `Path` would take longer
         section=breadcrumbs[0] if breadcrumbs else None,
@@ -252,6 +256,7 @@ def _document(
         language=getattr(file, "locale", None) or site_language(config),
         committed=None if generated else dates.committed(path),
         written=None if generated else dates.written(path),
+        generated_from=file.src_uri if generated else None,
     )
 
 

@@ -183,8 +183,10 @@ def test_generated_pages_have_no_source(site):
         "    f.write('---\\ntags: [made]\\n---\\n# Made up\\n\\nBy a script.\\n')\n"
     )
     site.plugins = [{"gen-files": {"scripts": [str(script)]}}]
+    site.options["kinds"] = {"made/*.md": "reference"}
     site.build()
     (row,) = [row for row in site.table() if row["title"] == "Made up"]
+    assert row["kind"] == "reference"
     assert row["url"] == "made/up/"
     assert row["facet:tags"] == ["made"]
     (chunk,) = [chunk for chunk in site.table("chunks") if "By a script." in chunk["content"]]
@@ -329,6 +331,18 @@ def test_front_matter_of_folders_counts(site):
     site.write({"guide/.meta.yml": "tags: [inherited]\n", "guide/page.md": "# Page\n"}).build()
     assert site.page("guide/page.md")["facet:tags"] == ["inherited"]
     assert set(json.loads(site.page("guide/page.md")["front_matter"])) == {"tags"}
+
+
+def test_front_matter_that_a_plugin_adds_to_every_page_does_not_count(site):
+    hook = site.root / "dates.py"
+    hook.write_text(
+        "def on_page_markdown(markdown, page, **_):\n"
+        "    for name in ('git_revision_date_localized', 'git_creation_date_localized_raw_iso_date', '__extends'):\n"
+        "        page.meta[name] = '<span>2026</span>'\n"
+    )
+    site.hooks = [str(hook)]
+    site.write({"dated.md": "---\ngit_tag: v1\n---\n# Dated\n"}).build()
+    assert json.loads(site.page("dated.md")["front_matter"]) == {"git_tag": "v1"}
 
 
 def test_anchors_do_not_depend_on_the_table_of_contents(site):
