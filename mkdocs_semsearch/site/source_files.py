@@ -40,6 +40,10 @@ class NavEntry:
     sections: tuple[str, ...]
 
 
+_FOR_PLUGINS = re.compile(r"!|(?!\w+:|/)(?:.*\*|.*/$|[^.]*$)")
+"""Entries of a navigation that plugins replace by pages: `!include a/mkdocs.yml`, `guide/`, `guide/*.md`, `guide`."""
+
+
 @dataclass(frozen=True, slots=True)
 class SiteConfig:
     """The part of a configuration that concerns pages.
@@ -65,6 +69,11 @@ class SiteConfig:
     language: str = "en"
     edit_url: str = ""
     plugin_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names_every_page(self) -> bool:
+        """Whether the navigation has only pages and addresses; plugins replace folders, globs and `!include`."""
+        return not any(_FOR_PLUGINS.match(entry) for entry in self.nav or ())
 
     def html_path(self, source_path: str) -> str:
         """Returns the path of the HTML file that a source file becomes."""

@@ -619,6 +619,9 @@ def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):
     annotations = run("lint", index, "--format", "github", "--strict", code=1).stdout
     assert "::warning file=docs/d.md,line=1,title=semsearch orphan::Neither the navigation" in annotations
     sentence(run("lint", index, "--quiet", "spelling", code=1), "duplicate, facet-typo")
+    for entry in ("more/", "'*.md'", "'!include more/mkdocs.yml'"):  # plugins replace these by pages
+        (tmp_path / "mkdocs.yml").write_text(f"site_name: x\nnav: [a.md, 'https://b.org/', {entry}]\n")
+        assert "orphan" not in run("lint", index).stdout
 
 
 def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
