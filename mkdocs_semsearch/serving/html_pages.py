@@ -73,13 +73,12 @@ def answer_page(
     except (HttpError, SemsearchError) as error:
         refusal = as_http_error(error)
         complaint, status = str(refusal), refusal.status
-    manifest = next(iter(opened.manifests.values()))
-    language, strings = _strings(manifest.language)
+    manifests = opened.manifests.values()
+    language, strings = _strings(next(iter(manifests)).language)
     html = _template("answer.html.jinja").render(
         strings=strings,
         language=language,
-        site_name=manifest.site_name,
-        home=_link(manifest, ""),
+        sites=[{"name": manifest.site_name, "home": _link(manifest, "")} for manifest in manifests],
         query=parameters.get("q", [""])[0],
         complaint=complaint,
         count=_count(strings, body),

@@ -247,12 +247,14 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
     """Converts search results to Markdown, best first, with a citation and the text of each section.
 
     It begins with the number of results and the corrections of the query. If the text of a section does not fit into
-    `max_tokens`, its excerpt is used; if that does not fit either, the response ends.
+    `max_tokens`, its excerpt is used; if that does not fit either, the response ends. The excerpt is also used for a
+    heading without text, because it shows what is below.
     """
     parts = [_head(body)]
     left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])
     for citation, section in _sections(body):
-        texts = (f"{citation}\n\n{section[name]}" for name in ("content", "excerpt"))
+        names = ("content", "excerpt") if section["content"] != section["heading_hierarchy"][-1] else ("excerpt",)
+        texts = (f"{citation}\n\n{section[name]}" for name in names)
         part = next((text for text in texts if len(text) + 2 <= left), None)
         if part is None:
             break

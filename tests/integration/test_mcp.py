@@ -142,6 +142,17 @@ def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
     assert call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": 10**6})[0]
 
 
+def test_a_compact_answer_shows_what_is_below_a_heading_without_text(tmp_path):
+    texts, headings = ("An introduction.", "Log files", "They are in /var/log."), ("", "Log files", "Log files")
+    page = made_page("logs.md", *texts, headings=headings)
+    below = dataclasses.replace(page.chunks[2], heading_hierarchy=("logs", "Log files", "Place"))
+    built(tmp_path, [dataclasses.replace(page, chunks=(*page.chunks[:2], below))])
+    with open_searcher(tmp_path, embedder=WordHashEmbedder()) as searcher:
+        given = {"query": "log files", "limit": 1, "mode": "lexical", "max_tokens": 200}
+        answer = call(server_of(lambda: searcher), "search_docs", given)[1]["answer"]
+    assert answer.endswith("Place:\n\nThey are in /var/log."), answer
+
+
 def test_a_compact_answer_without_results_says_what_is_wrong_with_the_filters(searcher):
     def answer(**condition):
         given = {"query": "keys", "filters": [{"op": "equals", **condition}], "max_tokens": 200}
