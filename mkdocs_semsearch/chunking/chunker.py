@@ -154,7 +154,7 @@ class Chunker:
 
     def _kind(self, document: Document) -> PageKind | None:
         """Returns the kind from the page's front matter, else from the options."""
-        paths = (document.path, document.generated_from or document.path)
+        paths = [path for path in (document.path, document.generated_from) if path]
         given = (kind for glob, kind in self._kinds.items() if any(fnmatchcase(path, glob) for path in paths))
         return self._facets.kind(document) or next(given, None)
 

@@ -189,17 +189,17 @@ class _LineReader:
         return end_index
 
     def _end_of_fence(self, opening: int, opener: re.Match[str]) -> int:
-        """Returns the last line of a fence; a fence that is shown in it is indented more, and ends first."""
-        is_shown, last = False, 0
+        """Returns the number of the closing line of a fence. A nested fence is indented more and closed first."""
+        in_nested, last = False, 0
         for index in range(opening + 1, len(self._lines)):
             mark = self._marks[index]
             if not mark or not mark[1].startswith(opener[1]):
                 continue
             is_inside = mark.start(1) > opener.start(1)
             if mark[2].strip():
-                is_shown |= is_inside
-            elif is_shown and is_inside:
-                is_shown, last = False, index
+                in_nested |= is_inside
+            elif in_nested and is_inside:
+                in_nested, last = False, index
             else:
                 return index
         return last

@@ -78,9 +78,9 @@ def _evened_out(before: Group, rest: Group, budget: int, cost: Cost) -> list[Gro
 
 
 def _repeated(before: Group, group: Group, budget: int, overlap: int, cost: Cost) -> Group:
-    """Returns the last sentences of a group as the first block of the next one, or an empty group.
+    """Returns the last sentences of a group as the first block of the next group, or an empty group.
 
-    Nothing is repeated before the title of a note, which begins something else.
+    Nothing is repeated before the title of a note, because a note begins a new topic.
     """
     last, first = before[-1], group[0]
     if overlap <= 0 or last.kind != "text" or first.kind != "text" or first.title:

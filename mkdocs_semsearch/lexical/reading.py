@@ -17,7 +17,7 @@ LEAST_TELLING = 2
 """Least number of words that must remain when words that occur on most pages are not embedded."""
 
 COMPARING = frozenset(("between", "compare", "compared", "difference", "differences", "different", "versus", "vs"))
-"""Words that do not count as remaining: they say nothing without the two things that are compared."""
+"""Words of comparisons. They are not counted as remaining words, because they mean little without what is compared."""
 
 SHORTEST_BEGINNING = 2
 """Least number of letters of a last word that is completed."""
@@ -182,9 +182,10 @@ def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str,
     """Returns a text with corrected typos and without the words that occur on most pages."""
     written = [_corrected(word, corrections) for word in text.split()]
     kept = [word for word in written if not words.is_common(word)]
-    telling = [word for word in kept if words.tells(word) and not COMPARING.issuperset(words.terms(word))]
-    if len(kept) < len(written) and len(telling) < LEAST_TELLING:
-        kept = written
+    if len(kept) < len(written):
+        telling = [word for word in kept if words.tells(word) and not COMPARING.issuperset(words.terms(word))]
+        if len(telling) < LEAST_TELLING:
+            kept = written
     return " ".join(kept)
 
 

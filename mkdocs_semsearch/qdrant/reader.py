@@ -55,7 +55,7 @@ def phrase_terms(question: Question, clauses: Clauses) -> tuple[str, ...]:
 
 
 def written_words(question: Question, clauses: Clauses) -> tuple[str, ...]:
-    """Returns the form of each word that a text with all words of a question contains; texts have no stored stems."""
+    """Returns one written form of each word of a question, because texts are stored without stems."""
     return tuple(others[0] for others in required_terms(question, clauses))
 
 

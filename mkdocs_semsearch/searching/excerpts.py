@@ -418,6 +418,9 @@ def _ends_with_colon(text: str) -> bool:
 
 
 def _is_bare(records: Records, row: int) -> bool:
-    """Returns whether the whole text of a chunk is its heading."""
-    path = records.chunks[row]["heading_hierarchy"]
-    return bool(path) and records.content(row).replace("`", "") == path[-1].replace("`", "")
+    return is_bare(records.chunks[row]["heading_hierarchy"], records.content(row))
+
+
+def is_bare(heading_hierarchy: Sequence[str], content: str) -> bool:
+    """Returns whether the whole text of a chunk is its heading; only the text has backticks around code."""
+    return bool(heading_hierarchy) and content.replace("`", "") == heading_hierarchy[-1].replace("`", "")

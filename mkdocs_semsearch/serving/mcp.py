@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
+from mkdocs_semsearch.searching.excerpts import is_bare
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Workers
 from mkdocs_semsearch.serving.api import installed_version
 from mkdocs_semsearch.serving.federation import FederatedOperations
@@ -226,7 +227,7 @@ def _parts(sections: list[Mapping[str, Any]]) -> Iterator[str]:
         if headings != shown and len(headings) > 1:
             yield f"{'#' * min(6, len(headings))} {headings[-1]}"
         shown = headings
-        if section["content"] != headings[-1]:
+        if not is_bare(headings, section["content"]):
             yield section["content"]
 
 

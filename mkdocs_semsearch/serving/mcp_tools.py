@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic_core import from_json
 
 from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.searching.excerpts import is_bare
 from mkdocs_semsearch.searching.filter_hints import filter_hints
 from mkdocs_semsearch.searching.query import Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
@@ -253,7 +254,7 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
     parts = [_head(body)]
     left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])
     for citation, section in _sections(body):
-        names = ("content", "excerpt") if section["content"] != section["heading_hierarchy"][-1] else ("excerpt",)
+        names = ("excerpt",) if is_bare(section["heading_hierarchy"], section["content"]) else ("content", "excerpt")
         texts = (f"{citation}\n\n{section[name]}" for name in names)
         part = next((text for text in texts if len(text) + 2 <= left), None)
         if part is None:

@@ -57,7 +57,7 @@ def open_static(folder: Path) -> Iterator[Searcher]:
 
 
 def bundle_in(folder: Path) -> Path | None:
-    """Returns the folder with `static.json`: this one, or the `SITE_FOLDER` in it; None if there is none."""
+    """Returns the folder that contains `static.json`: the given one or its `SITE_FOLDER`; None if neither does."""
     return next(filter(is_bundle, (folder, folder / SITE_FOLDER)), None)
 
 

@@ -21,6 +21,7 @@ from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code, joined_name
 from mkdocs_semsearch.lexical.question import other_numbers, read_question, telling_lines
+from mkdocs_semsearch.lexical.reading import COMPARING
 from mkdocs_semsearch.lexical.spellings import other_spellings
 from mkdocs_semsearch.searching.chunk_map import RANKED_KINDS
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
@@ -470,6 +471,11 @@ def test_the_browser_has_the_same_endings_of_forms():
     script = (ROOT / "theme/assets/semsearch/static/words.js").read_text("utf-8")
     table = script.partition("const FORMS = [")[2].partition("];")[0]
     assert re.findall(r'\["(\w+)", "(\w*)"\]', table) == list(FORMS)
+
+
+def test_the_browser_knows_the_same_words_of_comparisons():
+    script = (ROOT / "theme/assets/semsearch/static/text.js").read_text("utf-8")
+    assert set(re.findall(r'"(\w+)"', script.partition("COMPARING = new Set([")[2].partition("]")[0])) == COMPARING
 
 
 def test_words_of_one_stem_in_many_shards_have_the_same_answers(tmp_path, monkeypatch):

@@ -54,6 +54,12 @@ class DocsSite:
             file.write_text(text, encoding="utf-8")
         return self
 
+    def add_hook(self, code: str) -> None:
+        """Writes a module for the option `hooks`."""
+        hook = self.root / f"hook_{len(self.hooks)}.py"
+        hook.write_text(code, encoding="utf-8")
+        self.hooks.append(str(hook))
+
     def write_config(self) -> Path:
         plugins = ["search", *self.plugins, {"semsearch": self.options}]
         config = {"site_name": "Demo", "site_url": "https://example.org/", "plugins": plugins, **self.config}

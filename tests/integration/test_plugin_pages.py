@@ -194,8 +194,7 @@ def test_generated_pages_have_no_source(site):
 
 
 def test_page_that_another_plugin_reads_has_no_source(site):
-    hook = site.root / "reader.py"
-    hook.write_text(
+    site.add_hook(
         "from mkdocs.structure.files import File\n"
         "def on_files(files, config):\n"
         "    files.append(File('virtual.md', config.docs_dir, config.site_dir, config.use_directory_urls))\n"
@@ -203,7 +202,6 @@ def test_page_that_another_plugin_reads_has_no_source(site):
         "def on_page_read_source(page, config):\n"
         "    return '# Virtual\\n\\nOut of thin air.' if page.file.src_uri == 'virtual.md' else None\n"
     )
-    site.hooks = [str(hook)]
     site.build()
     (chunk,) = [chunk for chunk in site.table("chunks") if "thin air" in chunk["content"]]
     assert chunk["start_line"] is None
@@ -262,13 +260,11 @@ def test_breadcrumbs_are_those_of_the_navigation(site):
 
 def test_pages_that_another_plugin_encrypts_are_left_out(site):
     """As mkdocs-encryptcontent marks them; it encrypts what is published after we have read it."""
-    hook = site.root / "encrypts.py"
-    hook.write_text(
+    site.add_hook(
         "def on_page_markdown(markdown, page, **more):\n"
         "    if 'password' in page.meta:\n"
         "        page.encryptcontent = {'password': page.meta['password']}\n"
     )
-    site.hooks = [str(hook)]
     site.options["static"] = True
     site.write({"secret.md": "---\npassword: x\n---\n# Secret\n\nThe platypus code.\n"}).build(strict=False)
     assert site.paths() == ["index.md"]
@@ -277,15 +273,13 @@ def test_pages_that_another_plugin_encrypts_are_left_out(site):
 
 
 def test_text_that_another_plugin_hides_is_not_indexed(site):
-    hook = site.root / "hides.py"
-    hook.write_text(
+    site.add_hook(
         "def on_page_context(context, page, **more):\n"
         "    if page.meta.get('locked'):\n"
         "        page.content = '<p>Ask for a key.</p>'\n"
         "    elif page.meta.get('stamped'):\n"
         "        page.content += '<p>Stamped.</p>'\n"
     )
-    site.hooks = [str(hook)]
     site.write(
         {
             "secret.md": "---\nlocked: true\n---\n# Secret\n\nThe platypus code.\n",
@@ -307,8 +301,7 @@ def test_text_that_another_plugin_hides_is_not_indexed(site):
 
 def test_pages_that_exclude_search_hides_are_left_out(site):
     """As mkdocs-exclude-search hides them, whose configuration is read; it changes the theme's index only."""
-    hook = site.root / "hides.py"
-    hook.write_text(
+    site.add_hook(
         "from mkdocs.config.config_options import Type\n"
         "from mkdocs.plugins import BasePlugin\n"
         "class ExcludeSearch(BasePlugin):\n"
@@ -318,7 +311,6 @@ def test_pages_that_exclude_search_hides_are_left_out(site):
         "    plugin.load_config({'exclude': ['/h*/*.md', 'guide.md#part', 'nowhere.md', 3], 'ignore': ['h/b.md#b']})\n"
         "    config.plugins['exclude-search'] = plugin\n"
     )
-    site.hooks = [str(hook)]
     site.write({"h/a.md": "# A\n", "h/b.md": "# B\n", "guide.md": "# Guide\n\n## Part\n\nText.\n"})
     output = site.build()
     assert sorted(site.paths()) == ["guide.md", "h/b.md", "index.md"]
@@ -334,13 +326,11 @@ def test_front_matter_of_folders_counts(site):
 
 
 def test_front_matter_that_a_plugin_adds_to_every_page_does_not_count(site):
-    hook = site.root / "dates.py"
-    hook.write_text(
+    site.add_hook(
         "def on_page_markdown(markdown, page, **_):\n"
         "    for name in ('git_revision_date_localized', 'git_creation_date_localized_raw_iso_date', '__extends'):\n"
         "        page.meta[name] = '<span>2026</span>'\n"
     )
-    site.hooks = [str(hook)]
     site.write({"dated.md": "---\ngit_tag: v1\n---\n# Dated\n"}).build()
     assert json.loads(site.page("dated.md")["front_matter"]) == {"git_tag": "v1"}
 
@@ -394,15 +384,12 @@ def test_a_page_that_was_copied_into_the_docs_folder_keeps_its_source_lines(site
     original = site.root / "project" / "page.md"
     original.parent.mkdir()
     original.write_text("# Page\n\nText on line three.\n", encoding="utf-8")
-    hook = site.root / "monorepo.py"
-    hook.write_text(
+    site.add_hook(
         "def on_pre_page(page, config, files):\n"
         "    if page.file.src_uri == 'copied/page.md':\n"
         f"        page.file.abs_src_path = {str(original)!r}\n"
-        "    return page\n",
-        encoding="utf-8",
+        "    return page\n"
     )
-    site.hooks.append(str(hook))
     site.write({"copied/page.md": original.read_text(encoding="utf-8")}).build()
     lines = {row["content"]: row["end_line"] for row in site.table("chunks")}
     assert lines["Text on line three."] == 3

@@ -136,15 +136,13 @@ def test_answers_and_follows_edits(site, engine):
 
 
 def test_answers_while_a_rebuild_is_running(site):
-    hook = site.root / "slow.py"
-    hook.write_text(
+    site.add_hook(
         "import time\nfrom pathlib import Path\n"
         "def on_pre_build(config):\n"
         "    here = Path(config.config_file_path).parent\n"
         "    while (here / 'hold').exists():\n"
         "        time.sleep(0.05)\n"
     )
-    site.hooks = [str(hook)]
     with serving(site) as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))
         (site.root / "hold").touch()

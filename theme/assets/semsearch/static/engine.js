@@ -88,7 +88,7 @@ class StaticEngine {
     this.store.on(["query"], ({ query, answer }) => (answer?.engine ?? this) === this && this.#prepare(query));
   }
 
-  /** `store`: that of the box that asks, because the boxes of a page share one engine. */
+  /** `store` belongs to the box that asks; all boxes of a page share one engine. */
   async search({ query, filters, ...options }, signal, store = this.store) {
     const given = { query, facets: this.names, filters: toFilters(filters), ...options };
     const body = await this.#call("search", { ...given, patience: PATIENCE, hurry: HURRY }, signal);

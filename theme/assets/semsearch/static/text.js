@@ -114,7 +114,7 @@ function withoutAsking(text) {
   return /[\p{L}\p{N}]/u.test(asked) ? asked : text;
 }
 
-/** Words of a comparison, which say nothing without the two things that are compared. */
+/** Words of comparisons, which mean little without what is compared. See COMPARING in lexical/reading.py. */
 export const COMPARING = new Set(["between", "compare", "compared", "difference", "differences", "different", "versus", "vs"]);
 
 const LONG_TEXT = 400;
