@@ -21,6 +21,7 @@ _HTML_HEADING = re.compile(r"<h[1-6][^>]{0,500}>(.{1,1000}?)</h[1-6]>", re.IGNOR
 _TITLE = re.compile(_BEFORE + r"(?:!!!|\?\?\?\+?|===[+!]{0,2}|/{3,})[ \t]*([\w-]*)[^\"|]*(?:[\"|](.*))?")
 _SUMMARY = re.compile(r"<summary\b[^>]{0,500}>(.{1,1000}?)</summary>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})(.*)$")
+_FENCE_TITLE = re.compile(r"""\btitle=(["'])([^"'\n]*)\1""")
 _FENCE_LANGUAGE = re.compile(r"\s*(?:\{[^}.]*\.|\{\s*|)([\w#+-][\w#+.-]*)(?![\w#+.=-])")
 # Every repetition is bounded, and an unclosed comment extends to the end, so no text makes the search quadratic.
 _NOT_TEXT = re.compile(
@@ -35,6 +36,8 @@ _DESCRIBED = re.compile(r"<img\b[^<>]{0,1000}?\balt=\"([^\"<>]{0,300})\"[^<>]{0,
 _NOT_IN_HEADING = re.compile(
     r"<[^<>]{1,1000}>|\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|\{[^{}]{1,300}\}\s*$|&#?\w{1,40};|\[\^[^\]]{1,100}\]"
 )
+_AUTOLINK = re.compile(r"<((?:https?:|ftp:|mailto:|[\w.+-]{1,100}@)[^<>\s]{1,1000})>", re.IGNORECASE)
+_INLINE_LANGUAGE = re.compile(r"(?:#!|:::)[\w+-]+\s+")  # of InlineHilite, not shown
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _ATTRIBUTES = re.compile(r"\{[^{}]{1,500}\}\s*$")
 _SHORTCODE = re.compile(r"(?<!\w):[a-z][\w+-]*:(?!\w)")
@@ -67,7 +70,7 @@ class MarkdownSource:
     Attributes:
         text: the unchanged source.
         text_only: a text of the same length with spaces instead of everything invisible: link targets, tags,
-            attributes, comments, the opening lines of fences.
+            attributes, comments, the opening lines of fences without their titles.
         body_start: offset after the front matter.
         headings: possible headings, in order.
         fences: fenced code blocks, in order.
@@ -96,11 +99,19 @@ def _text_only(source: str, fences: list[Fence]) -> str:
     position = 0
     for fence in fences:
         parts.append(_NOT_TEXT.sub(_blank, source[position : fence.start]))
-        parts.append(" " * (fence.code_start - fence.start))
+        parts.append(_title_only(source[fence.start : fence.code_start]))
         parts.append(source[fence.code_start : fence.end])
         position = fence.end
     parts.append(_NOT_TEXT.sub(_blank, source[position:]))
     return "".join(parts)
+
+
+def _title_only(opening: str) -> str:
+    """Returns the opening line of a fence with spaces instead of everything but its title, which themes show."""
+    title = _FENCE_TITLE.search(opening)
+    if not title:
+        return " " * len(opening)
+    return title[2].rjust(title.end(2)).ljust(len(opening))
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -119,14 +130,14 @@ def comparable_heading(text: str) -> str:
     parts: list[str] = []
     position = 0
     for code in _CODE_SPAN.finditer(text):
-        parts += (_visible(text[position : code.start()]), code[2])
+        parts += (_visible(text[position : code.start()]), _INLINE_LANGUAGE.sub("", code[2], count=1))
         position = code.end()
     parts.append(_visible(text[position:]))
     return letters_and_digits("".join(parts)) or "".join(without_annotations(text).split())
 
 
 def _visible(text: str) -> str:
-    return _SHORTCODE.sub(" ", _NOT_IN_HEADING.sub(" ", text))
+    return _SHORTCODE.sub(" ", _NOT_IN_HEADING.sub(" ", _AUTOLINK.sub(r"\1", text)))
 
 
 def letters_and_digits(text: str) -> str:

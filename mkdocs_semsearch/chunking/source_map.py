@@ -270,7 +270,10 @@ class _Finder:
 
     def _start(self, words: list[str]) -> int | None:
         for size, skipped in _probes(len(words)):
-            place = next(self._places(words[skipped : skipped + size], self._cursor, len(words)), None)
+            probe = words[skipped : skipped + size]
+            places = self._places(probe, self._cursor + skipped, len(words))
+            # Of words that are repeated, those nearest to the end of the chunk before begin this one.
+            place = min(places, key=lambda place: abs(place - skipped - self._expected), default=None)
             if place is not None:
                 if place > self._expected + _JUMP:
                     self._before_jumps.append(self._cursor)

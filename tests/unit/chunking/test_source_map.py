@@ -34,6 +34,9 @@ def test_sections_have_the_lines_from_heading_to_heading() -> None:
         ("## `Vec<T>` and `a[0]`", "Vec<T> and a[0]"),
         ("## Map&lt;K, V&gt;", "Map<K, V>"),
         ("## Heading {#literally}", "Heading {#literally}"),
+        ("## <https://example.com/a>", "https://example.com/a"),
+        ("## Write to <me@example.com>", "Write to me@example.com"),
+        ("## Get `#!python f(x)`", "Get f(x)"),
     ],
 )
 def test_headings_are_found_as_readers_see_them(markdown: str, shown: str) -> None:
@@ -57,6 +60,34 @@ def test_chunks_of_a_section_follow_one_another_in_the_source() -> None:
     )
     assert [(span.start_line, span.end_line) for span in spans] == [(1, 3), (6, 6), (9, 10)]
     assert source[spans[2].char_start : spans[2].char_end] == "- eight\n- nine ten"
+
+
+def places(source: str, *contents: str) -> list[tuple[int | None, int | None]]:
+    heading = Heading(2, "A")
+    spans = SourceMap(read_markdown(source), [heading]).spans(heading, contents)
+    return [(span.start_line, span.end_line) for span in spans]
+
+
+def test_a_chunk_that_begins_like_the_one_before_follows_it() -> None:
+    entries = [f"- Update the translation of the page number {number} of the guide." for number in range(60)]
+    chunks = ["\n".join(entries[first : first + 12]) for first in range(0, 60, 12)]
+    assert places("\n".join(["## A", "", *entries]), *chunks) == [(1, 14), (15, 26), (27, 38), (39, 50), (51, 62)]
+
+
+def test_a_table_that_is_continued_begins_with_its_row() -> None:
+    header = "| Name | Type | Go type | Required | Default | Description | Example |"
+    rows = [f"| n{row} | string | text | no | none | one of several | {row} |" for row in range(4)]
+    source = "\n".join(["## A", "", header, "|---|---|---|---|---|---|---|", *rows])
+    chunks = ["\n".join([header, *rows[:2]]), "\n".join([header, *rows[2:]])]
+    assert places(source, *chunks) == [(1, 6), (7, 8)]
+
+
+def test_the_title_of_a_code_block_helps_to_tell_equal_ones_apart() -> None:
+    code = "{{ print the value of the thing that is the same in both of them }}"
+    blocks = [[f'```{name} title="config/thing.{name}"', code, "```", ""] for name in ("yaml", "json", "toml")]
+    source = "\n".join(["## A", "", *blocks[0], *blocks[1], *blocks[2]])
+    chunks = [f"config/thing.{name}\n\n```\n{code}\n```" for name in ("yaml", "json", "toml")]
+    assert places(source, *chunks) == [(1, 4), (7, 8), (11, 13)]
 
 
 def test_a_chunk_that_is_not_in_the_source_lies_between_its_neighbours() -> None:
