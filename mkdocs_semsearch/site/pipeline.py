@@ -228,7 +228,11 @@ def index_site(
 
     limit_arenas()
     started = time.perf_counter()
-    pages, warnings, uncached = _chunked(tuple(documents), site, settings, embedder)
+    documents = tuple(documents)
+    sources = {page.generated_from: page.path for page in documents if page.generated_from}
+    pins = {question: sources.get(path, path) for question, path in settings.pins.items()}
+    settings = replace(settings, pins=pins)
+    pages, warnings, uncached = _chunked(documents, site, settings, embedder)
     languages = tuple(sorted({page.language for page in pages if page.language}))
     facets = settings.facets
     if not settings.facets_declared and len(languages) > 1:

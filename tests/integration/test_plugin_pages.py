@@ -183,8 +183,9 @@ def test_generated_pages_have_no_source(site):
         "    f.write('---\\ntags: [made]\\n---\\n# Made up\\n\\nBy a script.\\n')\n"
     )
     site.plugins = [{"gen-files": {"scripts": [str(script)]}}]
-    site.options["kinds"] = {"made/*.md": "reference"}
-    site.build()
+    site.options |= {"kinds": {"made/*.md": "reference"}, "pins": {"who wrote it": "made/up.md"}}
+    assert "pins" not in site.build()
+    assert open_index(site.index_dir).manifest.lexical["pins"]["who wrote it"] == "made/up/index.html"
     (row,) = [row for row in site.table() if row["title"] == "Made up"]
     assert row["kind"] == "reference"
     assert row["url"] == "made/up/"
