@@ -46,6 +46,11 @@ def ranked_kinds(
     return np.array([places.get(kind, 0) for kind in named], np.int8)
 
 
+def kind_factors(factors: Mapping[str, float]) -> list[float]:
+    """Returns the factor of each of `RANKED_KINDS`; 1 for a kind that is missing."""
+    return [factors.get(kind, 1.0) for kind in RANKED_KINDS]
+
+
 def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
     """Returns the factor of both sides of each chunk, float32 `[m]`: below 1 for a chunk with little text.
 
@@ -261,8 +266,7 @@ class ChunkMap:
             factors: page kind to factor; a kind that is missing has the factor 1.
             reader: language tag of the reader, empty if unknown.
         """
-        by_kind = np.array([factors.get(kind, 1.0) for kind in RANKED_KINDS], np.float32)
-        of_page = by_kind[self.kind_of]
+        of_page = np.array(kind_factors(factors), np.float32)[self.kind_of]
         if reader:
             of_page = of_page * self.languages.factors(reader)
         return np.asarray(of_page[self.page_of], np.float32)

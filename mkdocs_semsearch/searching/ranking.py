@@ -37,6 +37,10 @@ HEADING_BONUS: float = WEIGHTS["headings"]["bonus"]
 HEADING_SEMANTIC: float = WEIGHTS["headings"]["semantic"]
 """Factor of the semantic weight if a heading has all words of the question, because then the words name the section."""
 
+LEAST_KIND: float = WEIGHTS["headings"]["least_kind"]
+"""The literal rule lifts a heading if the factor for the kind of its page is at least this. In the release notes of
+kOps, *Hetzner* is a heading three times: its guide, *Getting Started with kOps on Hetzner Cloud*, comes before them."""
+
 RULES = ("", "identifier", "heading", "title")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
 

@@ -14,11 +14,12 @@ from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.searching.chunk_map import ChunkMap
-from mkdocs_semsearch.searching.judgement import is_answerable, is_legible, match_share
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, kind_factors
+from mkdocs_semsearch.searching.judgement import is_answerable, is_legible, kind_priors, match_share
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
+    LEAST_KIND,
     RULES,
     SEMANTIC_MATCH_SHARE,
     UNKNOWN,
@@ -217,9 +218,21 @@ class ScoreRules:
             and not is_answerable(self.question, *evidence, chunk_map.chunks, have_all_words, self.nothing)
         ):
             matching = np.zeros(len(rows), np.bool_)
+        ranks = self._lifting(rows, ranks)
         return Judged(
             rows, similarities, bm25, ranks, semantic, lexical, sides, matching, priors, section_factors, headed, weight
         )
+
+    def _lifting(self, rows: NDArray[np.int64], ranks: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Returns the ranks with lower ones for headings of pages whose kind ranks low, see `LEAST_KIND`."""
+        headings = np.flatnonzero(ranks == RULES.index("heading"))
+        if not len(headings):
+            return ranks
+        kinds = self.chunk_map.kind_of[self.chunk_map.page_of[rows[headings]]]
+        lifts = np.array([factor >= LEAST_KIND for factor in kind_factors(kind_priors(self.question))])[kinds]
+        lowered = ranks.copy()
+        lowered[headings[~lifts]] = 0 if self.question.identifier is None else RULES.index("identifier")
+        return lowered
 
     def scored(self, judged: Judged, *, of_pages: bool) -> Candidates:
         """Returns the final scores of chunks, and with `of_pages` of their pages."""

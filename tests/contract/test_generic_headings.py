@@ -87,3 +87,19 @@ def test_sections_with_the_same_heading_all_match_it(opened):
     found = [best_section(result) for result in opened(list(pages()))("Options")["results"]]
     assert {title for title, headings, _ in found if headings[-1] == "Options"} == {"Tar", "Grep", "Curl", "Mount"}
     assert all(headings[-1] == "Options" for _, headings, _ in found[:4])
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [("Hetzner", "guide.md"), ("changed in Hetzner", "notes.md"), ("kube-proxy", "proxy.md")],
+)
+def test_a_heading_of_release_notes_does_not_come_before_the_guide(opened, asked, first):
+    pages = [
+        made_page(
+            "notes.md", "News.", "It runs.", "It is gone.", headings=["", "Hetzner", "kube-proxy"], kind="changelog"
+        ),
+        made_page("proxy.md", "Leave out kube-proxy to run without it.", title="Without a proxy"),
+        made_page("guide.md", "Create a cluster on Hetzner.", title="Getting started on Hetzner"),
+        made_page("other.md", "Something else.", title="Other"),
+    ]
+    assert opened(pages)(asked)["results"][0]["page"]["path"] == first

@@ -5,6 +5,7 @@ import { isAnswerable, kindPriors, matchShare } from "./judgement.js";
 const { fround } = Math;
 
 const BAND = fround(0.1);
+const [IDENTIFIER, HEADING] = [1, 2]; // ranks of the literal rule
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 
 /**
@@ -30,7 +31,17 @@ export function judge(given, mask, depth) {
   const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const scores = withPriors(sides, rows, given);
   const matching = matchesAmong(scores, { rows, semantic, worded, named, ranks, byMeaning }, given);
-  return { rows, semantic: semantic ?? null, lexical: byMeaning ? null : worded, parts, sides, matching, ranks };
+  const lexical = byMeaning ? null : worded;
+  return { rows, semantic: semantic ?? null, lexical, parts, sides, matching, ranks: lifting(ranks, given) };
+}
+
+/** Returns the ranks with lower ones for headings of pages whose kind ranks low, such as those of release notes. */
+function lifting(ranks, { asked, question, weights, kindOf }) {
+  const priors = kindPriors(question, weights.kinds);
+  const least = fround(weights.headings.least_kind ?? 0);
+  const lowered = question.words.length === 1 && asked.all[0]?.forms.length ? IDENTIFIER : 0;
+  const rankOf = (row, rank) => (rank === HEADING && priors[kindOf(row)] < least ? lowered : rank);
+  return new Map([...ranks].map(([row, rank]) => [row, rankOf(row, rank)]).filter(([, rank]) => rank));
 }
 
 /** Returns what has been judged, with only the rows that a mask allows. */
