@@ -375,9 +375,19 @@ def _linked(folder: Path) -> Iterator[Path]:
 
     Tantivy creates a lock file even to read, but a build is immutable, and its folder may be read-only. Once the index
     is open, its files are memory-mapped, and the links are no longer needed.
+
+    Raises:
+        IndexCorruptError: there is no place for temporary files.
     """
-    # A thread of Tantivy may still be creating its lock file while the folder is removed.
-    with tempfile.TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True) as place:
+    try:
+        # A thread of Tantivy may still be creating its lock file while the folder is removed.
+        made = tempfile.TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise IndexCorruptError(
+            f"The lexical index in {folder.parent} cannot be opened, because no folder for temporary files can be "
+            f"written ({error.strerror}): name one in TMPDIR."
+        ) from None
+    with made as place:
         try:
             for file in folder.iterdir():
                 (Path(place) / file.name).symlink_to(file.resolve())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 
 import numpy as np
 import pytest
 
+from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.question import read_question
@@ -146,3 +148,10 @@ def test_words_are_searched_while_the_question_is_encoded(tmp_path, monkeypatch)
         monkeypatch.setattr(encoder, "embed", lambda text: begun.append(last.begun is not None) or embed(text))
         assert searcher.search("number").results
         assert begun == [True]
+
+
+def test_without_a_place_for_temporary_files_the_reason_is_said(tmp_path, monkeypatch):
+    write_words(tmp_path, [made_page("a.md", "Words.")], ENGLISH)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(IndexCorruptError, match=r"no folder for temporary files can be written .*TMPDIR"):
+        LexicalIndex.load(tmp_path, 1, SETTINGS, list)
