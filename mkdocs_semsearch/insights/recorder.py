@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import queue
 import sqlite3
@@ -69,13 +68,20 @@ class Recorder:
         cleaned = -SECONDS_BETWEEN_CLEANINGS
         open_ = True
         while open_:
-            if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS:
+            if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS or self._store.is_too_large():
                 cleaned = time.monotonic()
-                with contextlib.suppress(sqlite3.Error):  # the next batch reports it
-                    self._store.clean()
+                self._clean()
             batch, open_ = self._collect()
             if batch:
                 self._write(batch)
+
+    def _clean(self) -> None:
+        try:
+            self._store.clean()
+        except (sqlite3.Error, OSError):
+            pass  # the next batch reports it
+        except Exception:  # whatever it is, recording goes on
+            log.exception("Old records in %s cannot be deleted", self._store.folder)
 
     def _collect(self) -> tuple[list[Search], bool]:
         """Waits for records, but not past the next cleaning; returns them, and whether more may come."""
@@ -95,7 +101,7 @@ class Recorder:
         lost = {name: self._counts[name] for name in self._told}
         try:
             self._store.write(batch, {name: count - self._told[name] for name, count in lost.items()})
-        except (sqlite3.Error, OSError) as error:
+        except Exception as error:  # mostly of SQLite or the disk, but no error may end the thread
             self._counts["failed"] += len(batch)
             if not self._failing:
                 log.warning(

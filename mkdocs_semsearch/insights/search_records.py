@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -17,6 +17,9 @@ from mkdocs_semsearch.searching.validation import complaint
 
 MAX_QUERY = 300
 """Number of characters of a query that are stored; longer queries are pasted texts."""
+
+MAX_FILTERS = 2000
+"""Number of characters of filters that are stored with a search; the last ones are left out."""
 
 Short = Annotated[str, StringConstraints(max_length=200)]
 AnsweredBy = Literal["online", "slow", "better", "degraded", "static", "fallback"]
@@ -112,7 +115,7 @@ def read_beacon(body: bytes, *, site: str = "", now: datetime | None = None) -> 
         query=query,
         mode=sent.mode,
         language=sent.language,
-        filters={_safe(field): list(map(_safe, values)) for field, values in sent.filters.items()},
+        filters=_filters(sent.filters),
         matches=sent.matches,
         score=sent.score,
         similarity=sent.similarity,
@@ -131,6 +134,17 @@ def _refused(error: ValidationError) -> QueryError:
         return QueryError(f"The body must be a JSON object such as {json.dumps(EXAMPLE)}.")
     sentence, field = complaint(error, Beacon, EXAMPLE)
     return QueryError(sentence, field=field)
+
+
+def _filters(filters: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    size = 0
+    for field, values in filters.items():
+        for value in values:
+            size += len(field) + len(value)
+            if size <= MAX_FILTERS:
+                found.setdefault(_safe(field), []).append(_safe(value))
+    return found
 
 
 def _corrections(corrected: Mapping[str, str], query: str) -> dict[str, str]:

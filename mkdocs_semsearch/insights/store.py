@@ -219,6 +219,13 @@ class InsightStore:
             self._shrink()
         return count
 
+    def is_too_large(self) -> bool:
+        """Returns whether the file has grown so far beyond its greatest size that `clean` should not wait."""
+        try:
+            return (self.folder / FILE).stat().st_size > self._bytes + max(self._bytes // 10, 1_000_000)
+        except OSError:  # there is no file yet, or it was moved away
+            return False
+
     def _rewrite(self) -> bool:
         """Writes the file anew: when SQLite splits a page, copies of records remain, which deleting does not erase.
 

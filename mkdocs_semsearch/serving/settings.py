@@ -24,6 +24,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 
 SHORTEST_TOKEN = 16
+MOST_DAYS = 36_500
 _OTHER_VARIABLES = ("EMBEDDER_API_KEY", "EMBEDDER_URL", "ENCODER_THREADS", "MAX_INDEX_BYTES")
 """Variables that other modules read; without `SEMSEARCH_`."""
 _RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
@@ -96,10 +97,10 @@ class ServerSettings:
             raise ConfigurationError(
                 f"The time for a request is {self.request_seconds} s: it must be from 0.1 to 3600 seconds."
             )
-        if self.insights_days < 1 or self.insights_megabytes < 1:
+        if not 1 <= self.insights_days <= MOST_DAYS or self.insights_megabytes < 1:
             raise ConfigurationError(
                 f"Records are kept for {self.insights_days} days up to {self.insights_megabytes} MB: both must be at "
-                "least 1."
+                f"least 1, and the days at most {MOST_DAYS}."
             )
         _check_choice("log level", self.log_level, get_args(LogLevel))
         _check_choice("log format", self.log_format, get_args(LogFormat))

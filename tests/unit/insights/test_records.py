@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mkdocs_semsearch.errors import QueryError
-from mkdocs_semsearch.insights.search_records import MAX_QUERY, read_beacon, redact
+from mkdocs_semsearch.insights.search_records import MAX_FILTERS, MAX_QUERY, read_beacon, redact
 
 NOW = datetime(2026, 11, 22, 14, 59, 59, tzinfo=UTC)
 
@@ -131,6 +131,12 @@ def test_a_long_text_is_cut_after_it_was_redacted():
     search = read_beacon(beacon(query="word " * 59 + "jane.doe@example.org and more"))
     assert len(search.query) <= MAX_QUERY
     assert "jane" not in search.query
+
+
+def test_filters_are_stored_up_to_a_length():
+    values = ["v" * 200] * 20
+    stored = read_beacon(beacon(filters={f"field{number}": values for number in range(20)})).filters
+    assert 1000 < sum(len(value) for values in stored.values() for value in values) <= MAX_FILTERS
 
 
 def test_a_search_without_words_needs_a_filter():

@@ -253,6 +253,33 @@ def test_old_records_are_deleted_even_if_nobody_searches(store, monkeypatch):
     recorder.close()
 
 
+def test_a_flood_of_records_is_cut_before_the_next_cleaning(tmp_path):
+    recorder = Recorder(InsightStore(tmp_path, megabytes=1))
+    recorder.start()
+    for _ in range(8):
+        waits = recorder.counts["written"] + 1500
+        assert all(
+            recorder.record(search("x" * 300, hour=datetime.now(UTC).strftime("%Y-%m-%dT%H"))) for _ in range(1500)
+        )
+        assert eventually(lambda waits=waits: recorder.counts["written"] == waits)
+    recorder.record(search())
+    recorder.close()
+    assert (tmp_path / FILE).stat().st_size < 3_000_000
+
+
+def test_an_unexpected_error_does_not_end_the_recording(store, monkeypatch, caplog):
+    def fail(*given):
+        raise OverflowError("date value out of range")
+
+    monkeypatch.setattr(store, "clean", fail)
+    recorder = Recorder(store)
+    recorder.start()
+    recorder.record(search("kept"))
+    recorder.close()
+    assert [item.query for item in store.read()] == ["kept"]
+    assert "cannot be deleted" in caplog.text
+
+
 def test_records_that_could_not_be_written_are_counted_in_the_file(store, monkeypatch):
     recorder = Recorder(store)
     write = store.write

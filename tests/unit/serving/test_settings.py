@@ -85,6 +85,7 @@ def test_flags_take_precedence_over_the_environment():
         ("SEMSEARCH_LOG_FORMAT", "xml", "must be one of text, json"),
         ("SEMSEARCH_LOG_QUERIES", "maybe", "'maybe' is neither true nor false"),
         ("SEMSEARCH_INSIGHTS_DAYS", "0", "both must be at least 1"),
+        ("SEMSEARCH_INSIGHTS_DAYS", "999999", "the days at most 36500"),
         ("SEMSEARCH_INDEXES", "/srv/index", "write latest=/srv/latest/semsearch-index"),
         ("SEMSEARCH_INDEXES", "a=", "The index 'a' has no place: write a=/srv/a/semsearch-index."),
         ("SEMSEARCH_INDEXES", "a= ,b=/srv/b", "The index 'a' has no place"),
