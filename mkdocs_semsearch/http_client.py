@@ -61,9 +61,13 @@ class HttpClient:
     """Sends requests and keeps connections; safe for use from several threads.
 
     Uses `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` from the environment, and the system's certificates.
+
+    Args:
+        headers: headers of every request.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, headers: Mapping[str, str] | None = None) -> None:
+        self._headers = headers or {}
         self._lock = threading.Lock()
         self._running: _Loop | None = None
 
@@ -88,7 +92,8 @@ class HttpClient:
             seconds: deadline for the whole request, redirects included.
             most: greatest number of bytes to read; a longer response is an error, or is cut if `into` is passed.
             body: body of the request.
-            into: called with the status; returns the file to which the body is written as it arrives, or None.
+            into: called with the status; returns the file to which the body is written as it arrives, or None if it is
+                not read.
             follow: follow redirects within the same host, also from http to https.
 
         Raises:
@@ -96,7 +101,7 @@ class HttpClient:
             ConnectionError: the connection failed, the response is too long or redirects elsewhere, or the client was
                 closed.
         """
-        given = {"Accept-Encoding": "identity", "User-Agent": "mkdocs-semsearch", **headers}
+        given = {"Accept-Encoding": "identity", "User-Agent": "mkdocs-semsearch", **self._headers, **headers}
         request = _Request(method, url, given, body, most, into, follow)
         running = self._loop()
         future = asyncio.run_coroutine_threadsafe(running.exchange(request, seconds), running.loop)
@@ -177,6 +182,8 @@ class _Loop:
         ) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
             sink = request.into(response.status_code) if request.into is not None else None
+            if request.into is not None and sink is None:
+                return Reply(response.status_code, headers, b"")
             with sink or io.BytesIO() as target:
                 await _copy(response, target, request.most, cut=sink is not None)
                 body = target.getvalue() if isinstance(target, io.BytesIO) else b""

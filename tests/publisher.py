@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import http.server
 import threading
+from base64 import b64encode
 from contextlib import contextmanager
 
 
 @contextmanager
-def publisher(root=None, redirect=None):
-    """Serves a folder, or redirects every request; yields the URL and the requested paths."""
+def publisher(root=None, redirect=None, login=None):
+    """Serves a folder, or redirects every request; yields the URL and the requested paths.
+
+    With `login` (`name:password`), requests without it get 401.
+    """
     asked = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -18,6 +22,9 @@ def publisher(root=None, redirect=None):
 
         def do_GET(self):
             asked.append(self.path)
+            if login is not None and self.headers.get("Authorization") != f"Basic {b64encode(login.encode()).decode()}":
+                self.send_error(401)
+                return
             target = redirect(self.path) if redirect is not None else None
             if target is None:
                 super().do_GET()

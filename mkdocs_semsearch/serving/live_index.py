@@ -27,7 +27,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url
+from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url, without_credentials
 from mkdocs_semsearch.serving.responses import panics_as_errors
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,8 @@ class LiveIndex:
             ConfigurationError: the URL is invalid.
         """
         open_index = (encoders or EncoderPool()).open
-        name = f"{name} ({index})" if name else ""
+        place = without_credentials(index)
+        name = f"{name} ({place})" if name else ""
         if not is_url(str(index)):
             return cls(Path(index), open_index=open_index, name=name)
         published = PublishedIndex(str(index), default_folder(str(index)))
@@ -142,7 +143,7 @@ class LiveIndex:
             open_index=functools.partial(open_index, published=True),
             update=published.update,
             give_up=published.close,
-            name=name or str(index),
+            name=name or place,
         )
 
     @contextmanager

@@ -5,15 +5,17 @@ Size and hash of every file are known in advance, and an interrupted download is
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import logging
 import os
+import re
 import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build, sha256_of
 from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, IndexedFile, Manifest, manifest_from_json
@@ -138,9 +140,24 @@ def _is_web_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
+def without_credentials(index: str | Path) -> str:
+    """Returns the URL of an index without user name and password, for messages; a folder stays as it is."""
+    text = str(index)
+    return re.sub(r"^([^/?#]*//)[^/?#]*@", r"\1", text) if is_url(text) else text
+
+
+def _credentials(url: str) -> dict[str, str]:
+    """Returns the header for the user name and the password in a URL; empty without one."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return {}
+    given = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return {"Authorization": f"Basic {base64.b64encode(given.encode()).decode()}"}
+
+
 def default_folder(url: str) -> Path:
     """Returns the folder in this user's cache for the copy of a published index."""
-    return user_cache("semsearch") / hashlib.sha256(url.encode()).hexdigest()[:16]
+    return user_cache("semsearch") / hashlib.sha256(without_credentials(url).encode()).hexdigest()[:16]
 
 
 def folder_of(index: str | Path) -> Path:
@@ -177,7 +194,8 @@ class PublishedIndex:
     downloaded again. Before a build is used, a separate process opens it, so that a bad build cannot break the server.
 
     Args:
-        url: URL of the index, of its manifest, or of a site that has the index under `semsearch/`.
+        url: URL of the index, of its manifest, or of a site that has the index under `semsearch/`; it may have a user
+            name and a password, which no message repeats.
         folder: folder of the copy.
 
     Raises:
@@ -185,12 +203,13 @@ class PublishedIndex:
     """
 
     def __init__(self, url: str, folder: Path) -> None:
+        address = without_credentials(url)
         if not _is_web_address(url):
-            raise ConfigurationError(f"{url!r} is not an http or https URL: name one, or a folder.")
+            raise ConfigurationError(f"{address!r} is not an http or https URL: name one, or a folder.")
         self.folder = folder
-        base = url.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
+        base = address.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
         self._places = [base, urljoin(base, f"{SITE_FOLDER}/")]
-        self._client = HttpClient()
+        self._client = HttpClient(_credentials(url))
         self._closed = threading.Event()
         self._tag: str | None = None
         self._refused: tuple[Manifest, str] | None = None

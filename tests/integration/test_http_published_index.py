@@ -194,3 +194,29 @@ def test_the_log_names_the_address_of_a_published_index(web, copy, monkeypatch, 
         index.refresh()
     index.close()
     assert f"Index {url} loaded: build " in caplog.text
+
+
+def test_a_password_in_the_url_is_sent_and_in_no_message(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    build(tmp_path / "web")
+    with publisher(tmp_path / "web", login="deploy:s3 cret/") as (url, _):
+        right, wrong = (url.replace("//", f"//deploy:{password}@") for password in ("s3%20cret%2F", "guess3d"))
+        with caplog.at_level("INFO"), TestClient(create_app(right), base_url="http://localhost") as client:
+            assert client.get("/readyz").status_code == 200
+        with pytest.raises(IndexNotFoundError, match="status 401") as refused:
+            PublishedIndex(wrong, tmp_path / "copy").update()
+    with pytest.raises(ConfigurationError) as other:
+        PublishedIndex("ftp://deploy:guess3d@example.org/", tmp_path / "copy")
+    said = f"{caplog.text} {refused.value} {other.value}"
+    assert f"Index {url} loaded" in said
+    assert not any(secret in said for secret in ("s3%20cret", "s3 cret", "guess3d"))
+
+
+def test_the_status_of_a_missing_file_is_said_however_long_its_answer_is(web, copy):
+    url, root, _ = web
+    build(root)
+    manifest = read_manifest(root)
+    smallest = min(manifest.files, key=lambda file: file.size)
+    (root / manifest.build_id / smallest.path).unlink()
+    with pytest.raises(IndexNotFoundError, match="status 404"):
+        PublishedIndex(url, copy).update()
