@@ -40,7 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("mkdocs_semsearch"):
             raise
-        say(f"{error.name} is missing: install what `semsearch requirements` lists, or all of mkdocs-semsearch.")
+        say(
+            f"{error.name} is missing: pip install mkdocs-semsearch, or, to search only, install what `semsearch "
+            "requirements` lists."
+        )
         return 1
     except KeyboardInterrupt:
         return 130

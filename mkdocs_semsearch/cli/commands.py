@@ -6,7 +6,9 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields, replace
@@ -105,6 +107,9 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
 
 
 def _serve(given: argparse.Namespace) -> int:
+    # Until the server handles it, this signal would end the process, and systemd would not start it again.
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     settings = _server_settings(given)
     from mkdocs_semsearch.serving.admission import is_loopback
     from mkdocs_semsearch.serving.app import create_app

@@ -138,24 +138,37 @@ class SearchApi:
         except Exception:
             log.exception("Unexpected error in %s %s", method, route.name if route else "?")
             response = error_response(HttpError(500, "internal", "The search failed; the server's log says why."))
-        self._record(method, route, response.status, time.perf_counter() - started, call.details)
+        quiet = route is not None and route.watched and response.status < 400
+        seconds = time.perf_counter() - started
+        self.record(method, _name(route), response.status, seconds, call.details, quiet=quiet)
         return response.without_body() if method == "HEAD" else response
 
     def refuse(self, method: str, route: Route | None, error: HttpError, seconds: float) -> ApiResponse:
         """Answers a request that failed before `answer` was called; it is counted and logged like every other."""
-        self._record(method, route, error.status, seconds, {"error": error.code})
+        self.record(method, _name(route), error.status, seconds, {"error": error.code})
         return error_response(error)
 
-    def _record(self, method: str, route: Route | None, status: int, seconds: float, details: dict[str, Any]) -> None:
-        name = route.name if route else "unknown"
+    def record(
+        self, method: str, route: str, status: int, seconds: float, details: dict[str, Any], *, quiet: bool = False
+    ) -> None:
+        """Counts and logs one request.
+
+        Args:
+            method: HTTP method.
+            route: name of the route.
+            status: HTTP status of the answer.
+            seconds: time that the answer took.
+            details: further fields for the log.
+            quiet: log it on the level `debug`.
+        """
         known = method if method in _METHODS else "other"
-        self._metrics.observe_request(route=name, method=known, status=status, seconds=seconds)
+        self._metrics.observe_request(route=route, method=known, status=status, seconds=seconds)
         # By default neither the query string nor the body is logged, because searches are private.
-        line: dict[str, Any] = {"method": known, "route": name, "status": status, "ms": round(seconds * 1000, 1)}
+        line: dict[str, Any] = {"method": known, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
         line |= ({"index": self._name} if self._name else {}) | details
         query = f" {json.dumps(details['query'])}" if "query" in details else ""
-        level = logging.DEBUG if route and route.watched and status < 400 else logging.INFO
-        log.log(level, "%s %s %d %.1f ms%s", known, name, status, seconds * 1000, query, extra={"details": line})
+        level = logging.DEBUG if quiet else logging.INFO
+        log.log(level, "%s %s %d %.1f ms%s", known, route, status, seconds * 1000, query, extra={"details": line})
 
     def _answer(self, method: str, route: Route | None, call: _Call, client: str | None) -> ApiResponse:
         if not (route and route.open) and method != "OPTIONS":
@@ -311,7 +324,7 @@ class SearchApi:
         if given == "*":  # `*` matches any existing response
             produce()
         if given == "*" or tag_matches(given, tag):
-            return ApiResponse.of(304, None, b"", headers)
+            return ApiResponse.of(304, None, b"", (*headers, ("vary", "Accept-Encoding")))
         packed = "gzip" in call.headers.get("accept-encoding", "")
         key = f"{tag} gzip" if packed else tag
         recent = self._recent.get(key)
@@ -334,6 +347,10 @@ class SearchApi:
             self._metrics.observe_search(
                 mode=recent.mode, seconds={}, results=recent.results, degraded=False, repeated=True, index=self._name
             )
+
+
+def _name(route: Route | None) -> str:
+    return route.name if route else "unknown"
 
 
 def check_body_size(declared: str, received: int = 0) -> None:

@@ -75,7 +75,8 @@ def create_app(
         **options: fields of `ServerSettings`, instead of `settings`.
 
     Returns:
-        The application; `app.state.reload()` checks for new builds and new tokens at once.
+        The application; `app.state.reload()` checks for new builds and new tokens at once. `app.state.reloads` has its
+        two parts, so that new tokens need not wait for a slow download.
 
     Raises:
         ConfigurationError: a setting is invalid.
@@ -91,7 +92,8 @@ def create_app(
     routes = parts.routes(parts.operations, "", parts.admitted(agents or _MissingMcp()))
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
-    everything_else = parts.endpoint(parts.api(parts.operations, ""))
+    api = parts.api(parts.operations, "")
+    everything_else = parts.endpoint(api)
     app = Starlette(
         routes=[
             *routes,
@@ -99,11 +101,12 @@ def create_app(
             Mount("/api/v1", app=everything_else),
             Mount("/", app=SiteFiles(site_dir) if site_dir is not None else everything_else),
         ],
-        middleware=_middleware(settings, parts.is_known_host, parts.open_paths),
+        middleware=_middleware(settings, api, parts.is_known_host, parts.open_paths),
         exception_handlers={HTTPException: _refused, Exception: _failed},
         lifespan=lambda _: parts.running(agents),
     )
     app.state.reload = parts.reload
+    app.state.reloads = (parts.read_tokens, parts.look_for_builds)
     return app
 
 
@@ -208,6 +211,7 @@ class _Parts:
         """Adds the token check, the rate limit and the time limit to the MCP endpoint."""
         return AgentEndpoint(
             endpoint,
+            self.api(self.operations, ""),
             self.admission,
             client_header=self.settings.client_header,
             seconds=2 * self.settings.request_seconds,
@@ -231,9 +235,17 @@ class _Parts:
         return frozenset(start + route.path for start in above for route in ROUTES if route.open)
 
     def reload(self) -> None:
-        """Checks for new builds and reads the tokens again; if they cannot be read, the previous ones stay valid."""
+        """Reads the tokens again and checks for new builds."""
+        self.read_tokens()
+        self.look_for_builds()
+
+    def read_tokens(self) -> None:
+        """Reads the tokens again; if they cannot be read, the previous ones stay valid."""
         with _logged_errors():
             self.admission.set_tokens(self.settings.tokens())
+
+    def look_for_builds(self) -> None:
+        """Checks for new builds, and tries refused ones again."""
         for live in self.watched:
             live.refresh(again=True)
 
@@ -264,9 +276,9 @@ def _logged_errors() -> Iterator[None]:
 
 
 def _middleware(
-    settings: ServerSettings, is_known_host: Callable[[str], bool], any_host: frozenset[str]
+    settings: ServerSettings, api: SearchApi, is_known_host: Callable[[str], bool], any_host: frozenset[str]
 ) -> list[Middleware]:
-    layers = [Middleware(EveryAnswer, is_known_host, any_host)]
+    layers = [Middleware(EveryAnswer, api, is_known_host, any_host)]
     if settings.cors_origins or settings.cors_origin_regex:
         allowed = ["content-type", "if-none-match", "mcp-protocol-version", "mcp-session-id", "x-request-id"]
         layers.append(

@@ -36,6 +36,10 @@ _WITHOUT_BODY, _BODY_HEADERS = ("GET", "HEAD"), ("content-length", "transfer-enc
 """Methods whose requests have no body unless one of these headers announces it; waiting for it takes time."""
 
 
+MOST_REFUSED_NAMES = 20
+"""Number of unknown host names that are logged; chosen, not measured."""
+
+
 class ApiEndpoint:
     """Runs `SearchApi.answer` in worker threads.
 
@@ -114,15 +118,20 @@ class EveryAnswer:
 
     Args:
         app: the application.
+        api: the API, which counts and logs what is refused here.
         is_known_host: decides whether a `Host` header names this server. Starlette's `TrustedHostMiddleware` is not
             used because it reads `[::1]` as `[` and answers in plain text.
         any_host: paths whose `Host` header is not checked.
     """
 
-    def __init__(self, app: ASGIApp, is_known_host: Callable[[str], bool], any_host: frozenset[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, api: SearchApi, is_known_host: Callable[[str], bool], any_host: frozenset[str]
+    ) -> None:
         self._app = app
+        self._api = api
         self._is_known_host = is_known_host
         self._any_host = any_host
+        self._refused_names: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request to the application."""
@@ -147,7 +156,8 @@ class EveryAnswer:
             self._check(scope)
             await self._app(scope, receive, send_with_headers)
         except HttpError as error:
-            await starlette_response(error_response(error))(scope, receive, send_with_headers)
+            answer = self._api.refuse(scope["method"], None, error, 0.0)
+            await starlette_response(answer)(scope, receive, send_with_headers)
         except BaseException as error:
             if begun or not is_panic(error):
                 raise
@@ -166,7 +176,14 @@ class EveryAnswer:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if path not in self._any_host and not self._is_known_host(headers.get("host", "")):
             name = headers.get("host", "")[:100]
+            self._warn(name)
             raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: add it to SEMSEARCH_HOSTS.")
+
+    def _warn(self, name: str) -> None:
+        """Logs each unknown name once, up to a number of names, because anybody can send any name."""
+        if name not in self._refused_names and len(self._refused_names) < MOST_REFUSED_NAMES:
+            self._refused_names.add(name)
+            log.warning("A request to the name %r was refused: add it to SEMSEARCH_HOSTS if it is yours.", name)
 
 
 class SiteFiles(StaticFiles):
@@ -305,41 +322,51 @@ class AgentEndpoint:
 
     Args:
         app: the application; it receives the whole body at once.
+        api: the API, which counts and logs the requests.
         admission: tokens and rate limit.
         client_header: name of the header with the address of the client.
         seconds: time limit of one HTTP request.
     """
 
-    def __init__(self, app: ASGIApp, admission: Admission, *, client_header: str | None, seconds: float) -> None:
+    def __init__(
+        self, app: ASGIApp, api: SearchApi, admission: Admission, *, client_header: str | None, seconds: float
+    ) -> None:
         self._app = app
+        self._api = api
         self._admission = admission
         self._client_header = client_header
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request to the application, or answers 401, 405, 408, 413, 429 or 503."""
-        begun = False
+        started = time.perf_counter()
+        status = 0
 
-        async def send_once_begun(message: Message) -> None:
-            nonlocal begun
-            begun = True
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
             await send(message)
 
         try:
-            headers = Headers(scope=scope)
-            self._admission.check_token(headers.get("authorization"))
-            if scope["method"] != "POST":
-                raise HttpError(405, "method_not_allowed", "Use POST here.", headers=(("allow", "POST"),))
-            self._admission.count(client_address(scope, self._client_header))
-            body = await read_body(headers.get("content-length", ""), receive)
-            if body is None:
-                return
-            with anyio.move_on_after(self._seconds) as limit:
-                await self._app(scope, _replay(body, receive), send_once_begun)
-            if limit.cancelled_caught and not begun:
-                raise timed_out(self._seconds)
+            await self._answer(scope, receive, send_and_note, lambda: bool(status))
         except HttpError as error:
-            await starlette_response(error_response(error))(scope, receive, send)
+            await starlette_response(error_response(error))(scope, receive, send_and_note)
+        if status:  # otherwise the client has disconnected
+            self._api.record(scope["method"], "mcp", status, time.perf_counter() - started, {})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, has_begun: Callable[[], bool]) -> None:
+        headers = Headers(scope=scope)
+        self._admission.check_token(headers.get("authorization"))
+        if scope["method"] != "POST":
+            raise HttpError(405, "method_not_allowed", "Use POST here.", headers=(("allow", "POST"),))
+        self._admission.count(client_address(scope, self._client_header))
+        body = await read_body(headers.get("content-length", ""), receive)
+        if body is None:
+            return
+        with anyio.move_on_after(self._seconds) as limit:
+            await self._app(scope, _replay(body, receive), send)
+        if limit.cancelled_caught and not has_begun():
+            raise timed_out(self._seconds)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -47,18 +47,19 @@ class FederatedOperations:
                 message = f"There is no index {name[:80]!r} here: there are {', '.join(self._indexes)}."
                 raise QueryError(message, field="indexes")
         with ExitStack() as stack:
-            wanted = [name for name in self._indexes if not names or name in names]
-            yield OpenedIndexes({name: stack.enter_context(self._indexes[name].open()) for name in wanted})
+            opened: dict[str, OpenedIndex] = {}
+            for name, index in self._indexes.items():
+                if not names or name in names:
+                    with _named(name):
+                        opened[name] = stack.enter_context(index.open())
+            yield OpenedIndexes(opened)
 
     def ready(self) -> dict[str, Any]:
         """Returns the loaded builds, see `Operations.ready`."""
         found: list[dict[str, Any]] = []
         for name, index in self._indexes.items():
-            try:
+            with _named(name):
                 found.append({"name": name, **index.ready()})
-            except HttpError as error:
-                message = f"The index {name} is not loaded yet; the others answer under their names."
-                raise HttpError(error.status, error.code, message, headers=error.headers) from None
         return {"status": "ready", "indexes": found}
 
     def gauges(self, version: str) -> Gauges:
@@ -209,6 +210,16 @@ class OpenedIndexes:
             if value:
                 merged[key] = value
         return merged
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Lets the error of an index without a build name this index."""
+    try:
+        yield
+    except HttpError as error:
+        message = f"The index {name} is not loaded yet; the others answer under their names."
+        raise HttpError(error.status, error.code, message, headers=error.headers) from None
 
 
 def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any]:

@@ -99,23 +99,38 @@ def _protocol() -> type[asyncio.Protocol]:
 
 @contextlib.contextmanager
 def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
-    """Checks for new builds on SIGHUP, in one thread; several signals during a check cause one further check."""
-    asked = threading.Event()
+    """Reads the tokens and checks for new builds on SIGHUP.
 
-    def reload() -> None:
-        while asked.wait():
-            asked.clear()
-            app.state.reload()
-
+    Each has a thread of its own, so that a revoked token is refused at once even while a build is being downloaded;
+    several signals during a check cause one further check.
+    """
     if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    threading.Thread(target=reload, name="semsearch-reload", daemon=True).start()
-    before = signal.signal(signal.SIGHUP, lambda number, frame: asked.set())
+    events = [_when_asked(reload) for reload in app.state.reloads]
+
+    def ask(number: int, frame: object) -> None:
+        for event in events:
+            event.set()
+
+    before = signal.signal(signal.SIGHUP, ask)
     try:
         yield
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def _when_asked(reload: Callable[[], None]) -> threading.Event:
+    """Starts a thread that calls `reload` whenever the returned event is set."""
+    asked = threading.Event()
+
+    def run() -> None:
+        while asked.wait():
+            asked.clear()
+            reload()
+
+    threading.Thread(target=run, name="semsearch-reload", daemon=True).start()
+    return asked
 
 
 def _allow_many_connections() -> None:

@@ -25,6 +25,7 @@ LogFormat = Literal["text", "json"]
 
 SHORTEST_TOKEN = 16
 MOST_DAYS = 36_500
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _OTHER_VARIABLES = ("EMBEDDER_API_KEY", "EMBEDDER_URL", "ENCODER_THREADS", "MAX_INDEX_BYTES")
 """Variables that other modules read; without `SEMSEARCH_`."""
 _RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
@@ -268,6 +269,10 @@ def _check_origin(origin: str) -> None:
         raise ConfigurationError(
             f"{origin!r} is not a CORS origin: write https://docs.example.org without a path, or * for any."
         )
+    scheme, _, host = origin.partition("://")
+    sent = f"{scheme}://{host.lower().removesuffix(_DEFAULT_PORTS.get(scheme, '/'))}"
+    if origin not in ("*", sent):
+        raise ConfigurationError(f"{origin!r} is no origin as browsers send it: write {sent}.")
 
 
 def _check_pattern(pattern: str) -> None:

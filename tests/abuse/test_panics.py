@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.searching.backend import EmbeddedBackend
 from mkdocs_semsearch.searching.searcher import open_searcher
+from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.asgi import EveryAnswer, LazyEndpoint
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -62,7 +63,7 @@ def test_a_panic_outside_of_the_api_is_an_error_in_the_common_shape():
     async def panics(scope, receive, send):
         raise PanicException("index out of bounds")
 
-    answer = TestClient(EveryAnswer(panics, lambda host: True, frozenset())).get("/")
+    answer = TestClient(EveryAnswer(panics, SearchApi(None), lambda host: True, frozenset())).get("/")
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
     assert answer.headers["x-content-type-options"] == "nosniff"
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -459,6 +460,16 @@ def test_serving(index_dir, tmp_path):
         watchdog.cancel()
         process.kill()
         process.communicate()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no such signal")
+def test_a_hangup_before_the_server_runs_does_not_end_it(index_dir):
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        assert main(["serve", str(index_dir), "--rate-limit", "lots"]) == 1
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_invalid_server_settings_are_refused_with_a_sentence(run, index_dir, tmp_path):

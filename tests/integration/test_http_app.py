@@ -103,6 +103,7 @@ def test_a_conditional_request_gets_no_body(client):
     first = client.get("/api/v1/search?q=keys")
     again = client.get("/api/v1/search?q=keys", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert "accept-encoding" in again.headers["vary"].lower()
     assert again.headers["etag"] == first.headers["etag"]
     assert "content-length" not in again.headers
 

@@ -93,6 +93,19 @@ def test_tokens_of_a_file_are_read_again_on_reload(index_dir, tmp_path, caplog):
     assert "The previous tokens stay valid." in caplog.text
 
 
+def test_refusals_by_name_and_requests_of_agents_are_counted_and_logged(index_dir, caplog):
+    app = create_app(index_dir, hosts=("docs.example.org",))
+    with caplog.at_level("INFO"), TestClient(app, base_url="http://localhost") as client:
+        for _ in range(2):
+            assert client.get("/docs", headers={"Host": "evil.example"}).status_code == 421
+        assert client.get("/mcp").status_code in (404, 405)
+        metrics = client.get("/metrics").text
+    assert 'semsearch_requests_total{route="unknown",method="GET",status="421"} 2' in metrics
+    assert 'semsearch_requests_total{route="mcp",method="GET",status="40' in metrics
+    assert caplog.text.count("A request to the name 'evil.example' was refused") == 1
+    assert "GET mcp 40" in caplog.text
+
+
 def test_a_served_site_with_a_token_is_refused(index_dir, tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be protected by a token"):
         create_app(index_dir, site_dir=tmp_path, token=TOKEN)

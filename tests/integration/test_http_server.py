@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -120,6 +121,58 @@ def test_a_hangup_signal_checks_for_a_new_build(tmp_path):
         _, log = process.communicate(timeout=PATIENCE_SECONDS)
     assert log.count("is refused") == 1
     assert "Traceback" not in log
+
+
+WAITING_PROGRAM = """
+    import sys, time
+    sys.path.insert(0, {root!r})
+    from pathlib import Path
+    from mkdocs_semsearch.serving.app import create_app
+    from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.server import run
+    from tests.unit.serving.small_index import open_small
+
+    started = []
+
+    def update():
+        if started:
+            print("downloading", flush=True)
+            time.sleep(1000)
+
+    def begin(url):
+        started.append(url)
+        print(url, flush=True)
+
+    index = LiveIndex(Path({index!r}), open_index=open_small, poll_seconds=1000, update=update)
+    run(create_app(index, token_file={index!r} + "-tokens"), {host!r}, 0, on_start=begin)
+"""
+
+
+def test_a_revoked_token_is_refused_while_a_build_is_being_downloaded(tmp_path):
+    folder, tokens = build(tmp_path / "index"), tmp_path / "index-tokens"
+    tokens.write_text("a-token-of-some-length\n")
+    process, url = start(folder, program=WAITING_PROGRAM)
+
+    def status():
+        request = urllib.request.Request(
+            f"{url}api/v1/facets", headers={"Authorization": "Bearer a-token-of-some-length"}
+        )
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    try:
+        assert status() == 200
+        process.send_signal(signal.SIGHUP)
+        assert process.stdout.readline() == "downloading\n"
+        tokens.write_text("another-token-of-some-length\n")
+        process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: status() == 401)
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 def test_processes_share_a_port_with_reuse_port(index_dir):

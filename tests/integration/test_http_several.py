@@ -207,6 +207,9 @@ def test_the_server_is_ready_when_all_indexes_are(folders):
         answer = client.get("/readyz")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert "The index nowhere is not loaded yet" in answer.json()["error"]["message"]
+        for path in ("search?q=keys", "facets"):
+            refused = client.get(f"/api/v1/{path}")
+            assert (refused.status_code, refused.json()["error"]) == (503, answer.json()["error"])
         metrics = client.get("/metrics").text
     assert 'semsearch_ready{index="manual"} 1' in metrics
     assert 'semsearch_ready{index="nowhere"} 0' in metrics

@@ -76,6 +76,8 @@ def test_flags_take_precedence_over_the_environment():
         ("SEMSEARCH_MIN_SCORE", "2", "must be from 0 to 1"),
         ("SEMSEARCH_CORS_ORIGINS", "docs.example.org", "write https://docs.example.org without a path"),
         ("SEMSEARCH_CORS_ORIGINS", "https://docs.example.org/", "write https://docs.example.org without a path"),
+        ("SEMSEARCH_CORS_ORIGINS", "https://Docs.Example.org", "write https://docs.example.org."),
+        ("SEMSEARCH_CORS_ORIGINS", "https://docs.example.org:443", "write https://docs.example.org."),
         ("SEMSEARCH_CORS_ORIGINS", "https://*.example.org", "write https://docs.example.org without a path"),
         ("SEMSEARCH_CORS_ORIGIN_REGEX", "(", "is not a regular expression"),
         ("SEMSEARCH_RATE_LIMIT", "lots", "write 60/minute"),
