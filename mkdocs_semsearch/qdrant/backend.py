@@ -151,10 +151,17 @@ class QdrantBackend:
     def begin(self, question: Question) -> None:
         """Does nothing: the store is asked when the vector is there, too."""
 
-    def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
+    def find(
+        self,
+        query: SearchQuery,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        *,
+        falls_back: bool = True,
+    ) -> Matches:
         """Finds and ranks the matches of a query, see `Backend.find`."""
         hits = functools.cache(lambda filters: self._hits(query, question, vector, filters))
-        candidates = self._candidates(query, question, hits, query.filters)
+        candidates = self._candidates(query, question, hits, query.filters, falls_back=falls_back)
         candidates = one_translation(candidates, self.chunk_map, query.language)
         ranked = rank(candidates, self.chunk_map, query)
 
@@ -167,7 +174,7 @@ class QdrantBackend:
             # A page with translations counts for each of its languages: a language filter would show that translation.
             fold = name != "page.language"
             if len(others) < len(query.filters) or not fold:
-                found = self._candidates(query, question, hits, others)
+                found = self._candidates(query, question, hits, others, falls_back=falls_back)
                 found = one_translation(found, self.chunk_map, query.language) if fold else found
                 rows = matching_rows(found, self.chunk_map, query)
             return self._counts(field, rows, by_page=query.granularity == "page")
@@ -246,6 +253,8 @@ class QdrantBackend:
         question: Question,
         hits: Callable[[tuple[Filter, ...]], PointHits],
         filters: tuple[Filter, ...],
+        *,
+        falls_back: bool,
     ) -> Candidates:
         """Scores the chunks in the window in the same way as `Scoring.candidates` scores all chunks of an index.
 
@@ -258,7 +267,7 @@ class QdrantBackend:
             both = self._judged(query, question, of_site.joined(found), ())
             matching = both.matching & np.isin(both.rows, of_site.rows)
             judged = replace(both, matching=matching).only(np.isin(both.rows, found.rows))
-            if not judged.matching.any():
+            if falls_back and not judged.matching.any():
                 judged = self._judged(query, question, found, filters)
         candidates = judged.scored((self.chunk_map.section_of[judged.rows], self.chunk_map.page_of[judged.rows]))
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])

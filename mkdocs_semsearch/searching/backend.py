@@ -87,13 +87,21 @@ class Backend(Protocol):
         """Starts what `find` does without a vector, so that it runs while the question is embedded."""
         ...
 
-    def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
+    def find(
+        self,
+        query: SearchQuery,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        *,
+        falls_back: bool = True,
+    ) -> Matches:
         """Finds and ranks the matches of a query.
 
         Args:
             query: the query, with its filters and bounds.
             question: its text, as `read` returns it.
             vector: float32 `[d]`, unit length, the embedding of its text; None in text-only mode.
+            falls_back: judge the chunks that pass the filters by themselves if no match of the site does.
 
         Raises:
             FilterError: a filter value has the wrong type for its field.
@@ -191,11 +199,26 @@ class EmbeddedBackend:
         if not question.phrases:  # with phrases, the search is not among all rows
             self._sides.lexical.begin(question, lexical_depth(None))
 
-    def find(self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None) -> Matches:
+    def find(
+        self,
+        query: SearchQuery,
+        question: Question,
+        vector: NDArray[np.float32] | None,
+        *,
+        falls_back: bool = True,
+    ) -> Matches:
         """Finds and ranks the matches of a query, see `Backend.find`."""
         filtered = self._filtered(query.filters)
         priors = self._priors(tuple(sorted(kind_priors(question).items())), query.language)
-        scoring = Scoring(self._sides, question, vector, mode=query.mode, priors=priors, chunk_map=self.chunk_map)
+        scoring = Scoring(
+            self._sides,
+            question,
+            vector,
+            mode=query.mode,
+            priors=priors,
+            chunk_map=self.chunk_map,
+            falls_back=falls_back,
+        )
         ranked, candidates = self._ranked(scoring, query, filtered.mask)
         by_page = query.granularity == "page"
         tally = Tally(self._tables, ranked.rows, by_page=by_page)

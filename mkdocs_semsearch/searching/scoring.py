@@ -275,6 +275,7 @@ class Scoring:
         mode: search mode.
         priors: float32 `[n]`, score factor of every chunk for the kind and language of its page.
         chunk_map: the structure of the index.
+        falls_back: see `Backend.find`.
     """
 
     def __init__(
@@ -286,12 +287,14 @@ class Scoring:
         mode: Mode,
         priors: NDArray[np.float32],
         chunk_map: ChunkMap,
+        falls_back: bool = True,
     ) -> None:
         self._sides = sides
         self._question = question
         self._vector = vector
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
+        self._falls_back = falls_back
         self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, sides.matches, self._by_words)
 
     @functools.cached_property
@@ -327,7 +330,7 @@ class Scoring:
         """Scores the chunks that can match.
 
         Filters select among the matches of the whole site, so that a count beside a value is what its filter gives. If
-        none of these passes, the chunks that pass are judged by themselves.
+        none of these passes, the chunks that pass are judged by themselves, unless the caller does not want that.
 
         Args:
             filtered: bool `[n]`, the chunks that pass the filters; None for all.
@@ -338,7 +341,7 @@ class Scoring:
         judged = self._judged(None, every=True, shown=filtered) if every else self._of_site
         if filtered is not None:
             judged = judged.only(filtered[judged.rows])
-            if not judged.matching.any():
+            if self._falls_back and not judged.matching.any():
                 judged = self._judged(filtered, every=every)
         return self._rules.scored(judged, of_pages=of_pages)
 

@@ -152,11 +152,21 @@ class Searcher:
             query = SearchQuery(query, **{**self.defaults, **options})
         elif options:  # a copy validates every value again
             query = replace(query, **options)
+        return self._answer(query, started)
+
+    def search_matches(self, query: SearchQuery) -> SearchResponse[Any]:
+        """Answers a query like `search`, but without a result if no match of the site passes its filters.
+
+        `search` then shows what is best among the pages that pass; of several indexes, another one may have matches.
+        """
+        return self._answer(query, time.perf_counter(), falls_back=False)
+
+    def _answer(self, query: SearchQuery, started: float, *, falls_back: bool = True) -> SearchResponse[Any]:
         if not query.query:
             return self._browse(query, started)
         question = self._backend.read(read_question(query.query), correct=query.correct)
         vector, degraded = self._embed(query, question)
-        matches = self._backend.find(query, question, vector)
+        matches = self._backend.find(query, question, vector, falls_back=falls_back)
         results = self._results(query, matches, vector)
         facets = {name: matches.counts(name) for name in query.facets}
         found = [one.best for result in results for one in result.sections or (result,)] if question.corrections else ()

@@ -103,7 +103,7 @@ class OpenedIndexes:
         if deepest > DEEPEST_RESULT:
             message = f"offset and limit reach result {deepest}: over several indexes {DEEPEST_RESULT} can be reached."
             raise QueryError(message, field="offset")
-        answers = {name: _first(index, query, max(deepest, EVIDENCE)) for name, index in self._indexes.items()}
+        answers = self._answers(query, max(deepest, EVIDENCE))
         _leave_to_those_with_the_phrase(answers)
         comparable = self._same_model and not any(body.get("degraded") for body in answers.values())
         factors = _factors(answers, query, similarities=comparable)
@@ -119,6 +119,19 @@ class OpenedIndexes:
             for before, result in itertools.pairwise(results):  # a weaker result may score higher than a match
                 result["score"] = min(before["score"], result["score"])
         return self._merged_body(query, answers, results[query.offset :])
+
+    def _answers(self, query: SearchQuery, wanted: int) -> dict[str, dict[str, Any]]:
+        """Returns the response of each index with its first `wanted` results.
+
+        If no match of an index passes the filters, it has no result, unless this is so in all of them.
+        """
+        for falls_back in (not query.filters, True):
+            answers = {
+                name: _first(index, query, wanted, falls_back=falls_back) for name, index in self._indexes.items()
+            }
+            if falls_back or any(body["total_results"] for body in answers.values()):
+                break
+        return answers
 
     def facets(self) -> dict[str, Any]:
         """Returns the facet fields of all indexes; counts of fields with the same name and type are added."""
@@ -222,12 +235,13 @@ def _named(name: str) -> Iterator[None]:
         raise HttpError(error.status, error.code, message, headers=error.headers) from None
 
 
-def _first(index: OpenedIndex, query: SearchQuery, wanted: int) -> dict[str, Any]:
+def _first(index: OpenedIndex, query: SearchQuery, wanted: int, *, falls_back: bool) -> dict[str, Any]:
     """Returns the response of one index with its first `wanted` results."""
-    body = index.search(replace(query, offset=0, limit=min(wanted, MAX_LIMIT)))
+    body = index.search(replace(query, offset=0, limit=min(wanted, MAX_LIMIT)), falls_back=falls_back)
     there = body["total_results"] + (body["weaker_results"] if query.include_weak else 0)
     while len(body["results"]) < min(wanted, there):
-        more = index.search(replace(query, offset=len(body["results"]), limit=MAX_LIMIT, facets=()))
+        rest = replace(query, offset=len(body["results"]), limit=MAX_LIMIT, facets=())
+        more = index.search(rest, falls_back=falls_back)
         if not more["results"]:
             break
         body["results"] += more["results"]

@@ -194,11 +194,11 @@ class OpenedIndex:
         """The manifest of the open index by name."""
         return {self._operations.name: self.searcher.manifest}
 
-    def search(self, query: SearchQuery) -> dict[str, Any]:
-        """Returns the body of a search answer."""
+    def search(self, query: SearchQuery, *, falls_back: bool = True) -> dict[str, Any]:
+        """Returns the body of a search answer; without `falls_back`, see `Searcher.search_matches`."""
         with timed_stages() as seconds:
             with stage("search"):
-                response = self.searcher.search(query)
+                response = self.searcher.search(query) if falls_back else self.searcher.search_matches(query)
             with stage("write"):
                 body = to_json(response)
         self._operations.count(body, seconds)

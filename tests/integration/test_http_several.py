@@ -272,3 +272,21 @@ def test_the_log_tells_several_indexes_apart(folders, caplog):
         assert client.get("/readyz").status_code == 200
     assert f"Index latest ({folders / 'manual'}) loaded: build " in caplog.text
     assert f"Index recipes ({folders / 'cooking'}) loaded: build " in caplog.text
+
+
+def test_with_a_filter_only_indexes_with_a_match_have_results(tmp_path):
+    one = [made_page("a.md", "Install it.", kind="reference"), made_page("b.md", "Bake a bread.")]
+    two = [made_page("c.md", "Install it."), made_page("d.md", "Boil a soup.", kind="reference")]
+    parts = {}
+    for name, pages in {"one": one, "two": two}.items():
+        built(tmp_path / name, pages)
+        parts[name] = LiveIndex(tmp_path / name, open_index=open_small)
+    asked = {"facets": ["page.kind"], "filters": [{"op": "equals", "field": "page.kind", "value": "reference"}]}
+    with TestClient(create_app(parts), base_url="http://localhost") as client:
+        answer = client.post("/api/v1/search", json={"query": "install", **asked}).json()
+        assert [result["page"]["path"] for result in answer["results"]] == ["a.md"]
+        counts = {item["value"]: item["count"] for item in answer["facets"]["page.kind"]}
+        assert counts["reference"] == answer["total_results"] == 1
+        assert client.post("/two/api/v1/search", json={"query": "install", **asked}).json()["total_results"] == 1
+        nowhere = client.post("/api/v1/search", json={"query": "bread", "indexes": ["two"], **asked}).json()
+        assert nowhere["total_results"] == 1
