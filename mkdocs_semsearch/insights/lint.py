@@ -95,6 +95,10 @@ class _Site:
         chunks = pq.read_table(folder / CHUNKS, columns=columns).to_pylist()
         return cls(pages, chunks, facets, model, language, manifest.coverage, searcher, **others)
 
+    def coverage_of(self, page: Row) -> float:
+        """Returns how much of the language of a page the model knows, 0 to 1."""
+        return self.coverage.get(page["language"] or self.language, 1.0)
+
     def sections(self) -> Iterator[tuple[Row, Row, int]]:
         """Yields page, first chunk and number of chunks of every section."""
         for (page, _), chunks in groupby(self.chunks, key=itemgetter("page", "section")):
@@ -185,11 +189,11 @@ def _same_headings(site: _Site) -> Iterator[Finding]:
 
 
 def _titles(site: _Site) -> Iterator[Finding]:
-    """Compares the vector of every title with those of the texts of all pages."""
+    """Compares the vector of every title with those of the texts of all pages in languages that the model knows."""
     import numpy as np
 
     pages = [page for page in site.pages if page["chunk_count"] and page["kind"] == "guide" and page["title"].strip()]
-    pages = [page for page in pages if page["url"] not in _HOME]
+    pages = [page for page in pages if page["url"] not in _HOME and site.coverage_of(page) == 1]
     if len(pages) <= TITLE_RANK:
         return
     texts = np.array([site.searcher.embed(_beginning(site, page)) for page in pages])
@@ -255,13 +259,18 @@ def _long_sections(site: _Site) -> Iterator[Finding]:
 
 
 def _languages(site: _Site) -> Iterator[Finding]:
+    """Reports each language that the model does not know once, at its first page."""
+    pages_in: dict[str, list[Row]] = defaultdict(list)
     for page in site.pages:
-        language = page["language"] or site.language
-        share = site.coverage.get(language, 1.0)
-        if share < 1:
-            known = "knows little of" if share else "does not know"
-            message = f"The model {site.model} {known} {language!r}: the weight of meaning is {share:.0%} here."
-            yield Finding(page["path"], 1, "language", message)
+        if site.coverage_of(page) < 1 and "language" not in _silenced(page):
+            pages_in[page["language"] or site.language].append(page)
+    for language, pages in pages_in.items():
+        share = site.coverage_of(pages[0])
+        known = "knows little of" if share else "does not know"
+        more = len(pages) - 1
+        others = f" and on {more} more page{'s' if more > 1 else ''}" if more else ""
+        message = f"The model {site.model} {known} {language!r}: the weight of meaning is {share:.0%} here{others}."
+        yield Finding(pages[0]["path"], 1, "language", message)
 
 
 _LOOKS: Mapping[str, Callable[[_Site], Iterator[Finding]]] = {

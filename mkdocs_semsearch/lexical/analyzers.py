@@ -35,21 +35,31 @@ _IN_PAIRS = re.compile(f"[{_UNSPACED}\uff01-\uff9f]+")
 _WITH_MARKS = (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xFB00, 0xFE00), *range(0xFE10, 0x10000))
 COMBINING_MARKS = "".join(character for character in map(chr, _WITH_MARKS) if unicodedata.category(character)[0] == "M")
 """Accents, vowel signs and their like, which belong to a word but do not match `\\w`: words of Hindi have many."""
-_EVERY_MARK = frozenset(COMBINING_MARKS)
+EVERY_MARK = frozenset(COMBINING_MARKS)
 
 _MARKS = re.compile(
     "([\u0391-\u03a9\u03b1-\u03c9])[\u0300-\u036f]+|([\u0415\u0435])\u0308"  # Greek, and the Cyrillic ё
     "|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"  # Hebrew and Arabic
 )
 _ONE_LETTER = str.maketrans(
-    "ٱىةیکςİʼ٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹",
-    "اي\u0647يكσi'01234567890123456789",  # lower-cased, `İ` would be two characters
+    "ٱىةیکςİʼəƏ٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹",
+    "اي\u0647يكσi'ee01234567890123456789",  # lower-cased, `İ` would be two characters
 )
+_LOOSE_MARKS = re.compile(
+    "[\u0300-\u036f\u093c\u094d\u0951-\u0954\u09bc\u09cd\u0a3c\u0a4d\u0abc\u0acd\u0b3c\u0b4d\u0c4d\u0cbc\u0ccd\u0d3b\u0d3c"
+    "\u0d4d\u0dca][\u200c\u200d]?|\u200d"
+)
+"""Accents that have no letter of their own, and marks of Indian scripts at which Tantivy would divide a word."""
 
-_WIDE = "？！，。、：；（）「」『』【】《》〈〉"
-_EDGE_START = "\"'`([{,;:!?*“”„‘’‚«»‹›…" + _WIDE
-_EDGE_END = "\"'`)]},;:!?.*“”„‘’‚«»‹›…" + _WIDE
-_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+_ARTICLE = re.compile("(?<![^\\W_])[وف]?(?:ال|بال|كال|لل)(?=[\u0621-\u064a]{3})")
+"""The Arabic article with the prefixes *and*, *so*, *with*, *like*, *for*: the stemmer leaves some, and treats the ends
+of words with and without it differently."""
+
+_WIDE = "＂？！，。、：；（）「」『』【】《》〈〉"
+_FURTHER = "¿¡؟،؛।։"
+_EDGE_START = "\"'`([{,;:!?*“”„‘’‚«»‹›…" + _FURTHER + _WIDE
+_EDGE_END = "\"'`)]},;:!?.*“”„‘’‚«»‹›…" + _FURTHER + _WIDE
+_CAMEL = re.compile(rf"[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:[^\W\d_A-Z]|[{COMBINING_MARKS}])+|[A-Z]+|\d+")
 _LOOKS_LIKE_IDENTIFIER = re.compile(
     r"[^\W_][._\-/:#@\\][^\W_]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\d|\d[A-Za-z]|\(\)$|::|>$"
     r"|^[A-Za-z](?:\+\+|#)$"
@@ -68,7 +78,7 @@ _FILE_NAME = re.compile(
     r"|[\w.-]*\w\.(?:cfg|conf|env|ini|json5?|lock|log|md|py|service|sh|sql|toml|txt|xml|ya?ml)",
     re.ASCII,
 )
-_SEPARATORS = re.compile(r"[^\w]+|_+")
+_SEPARATORS = re.compile(rf"[^\w{COMBINING_MARKS}]+|_+")
 _AROUND_NAMES = re.compile(r"[^\w.\-]+")
 _INNER_NAME = re.compile(r"_[^\W_]|[a-z][A-Z]|^--[^\W_]")
 _IN_PARTS = re.compile(r"[^\W\d_][^\W_]*(?:[-_][^\W_]+|\.[^\W\d_]{2,3})?")
@@ -146,13 +156,14 @@ def prepare(text: str) -> str:
     Spelling variants are unified: vowel points of Hebrew and Arabic are removed, all forms of alef become alef, Greek
     loses its accents, `ё` becomes `е`, a letter with a combining mark becomes one character, Arabic and Persian digits
     become 0 to 9, the apostrophe that is a letter becomes the usual one, and Latin letters and kana get their usual
-    width.
+    width. Other combining accents, and marks such as the virama of Hindi, are left out, as is the Arabic article.
     """
     if text.isascii():
         return text
     text = _OTHER_WIDTH.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
     bare = _MARKS.sub(r"\1\2", unicodedata.normalize("NFD", text))
-    text = unicodedata.normalize("NFC", bare).translate(_ONE_LETTER)
+    text = _LOOSE_MARKS.sub("", unicodedata.normalize("NFC", bare).translate(_ONE_LETTER))
+    text = _ARTICLE.sub("", text)
     return _UNSPACED_RUN.sub(lambda match: f" {' '.join(_bigrams(match.group()))} ", text)
 
 
@@ -290,7 +301,7 @@ def _bounded(name: str, *, unfinished: bool) -> str:
 
 def in_word(character: str) -> bool:
     """Returns whether a character can be part of a word."""
-    return character.isalnum() or character == "_" or character in _EVERY_MARK
+    return character.isalnum() or character == "_" or character in EVERY_MARK
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:
@@ -314,12 +325,12 @@ TOKENIZERS = {
 }
 
 
-def lexical_analyzers(stemmer: str | None) -> dict[str, tantivy.TextAnalyzer]:
-    """Returns the analyzers by field name."""
+def lexical_analyzers(stemmer: str | None, *, keeps_marks: bool = False) -> dict[str, tantivy.TextAnalyzer]:
+    """Returns the analyzers by field name; with `keeps_marks`, no mark divides a word."""
     import tantivy
 
     whole = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
-    analyzers = {_STEMMED: _words(stemmer), _PLAIN: _words(None), _WHOLE: whole}
+    analyzers = {_STEMMED: _words(stemmer, keeps_marks), _PLAIN: _words(None, keeps_marks), _WHOLE: whole}
     return {field: analyzers[TOKENIZERS[field]] for field in FIELDS}
 
 
@@ -346,7 +357,8 @@ def register_analyzers(index: tantivy.Index, analysis: Analysis) -> None:
 
     If the pages of a site need different stemmers, the stemmed fields are passed to the index as stems.
     """
-    for field, analyzer in lexical_analyzers(analysis.stemmers[0] if analysis.is_single else None).items():
+    stemmer = analysis.stemmers[0] if analysis.is_single else None
+    for field, analyzer in lexical_analyzers(stemmer, keeps_marks=analysis.keeps_marks).items():
         index.register_tokenizer(TOKENIZERS[field], analyzer)
 
 
@@ -366,13 +378,18 @@ class Analysis:
 
     Attributes:
         stemmers: all stemmers of the site; that of the default language comes first.
+        keeps_marks: see `lexical_analyzers`.
         without_stemmer: names of its other languages that have stop words, see `languages_without_stemmer`.
     """
 
     def __init__(self, stemmers: Sequence[str | None], without_stemmer: Sequence[str] = ()) -> None:
         self.without_stemmer = tuple(without_stemmer)
         self.stemmers = tuple(dict.fromkeys(stemmers)) or (None,)
-        self._analyzers = {stemmer: lexical_analyzers(stemmer) for stemmer in self.stemmers}
+        # Tamil words have a mark at which the usual tokenizer, which takes half the time, would divide them.
+        self.keeps_marks = any("tamil" in (stemmer or "") for stemmer in self.stemmers)
+        self._analyzers = {
+            stemmer: lexical_analyzers(stemmer, keeps_marks=self.keeps_marks) for stemmer in self.stemmers
+        }
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Analysis:
@@ -406,10 +423,11 @@ class Analysis:
 
 
 @cache
-def _words(stemmer: str | None) -> tantivy.TextAnalyzer:
+def _words(stemmer: str | None, keeps_marks: bool = False) -> tantivy.TextAnalyzer:
     import tantivy
 
-    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    tokenizer = tantivy.Tokenizer.regex(r"[\p{L}\p{N}\p{M}]+") if keeps_marks else tantivy.Tokenizer.simple()
+    builder = tantivy.TextAnalyzerBuilder(tokenizer)
     builder = builder.filter(tantivy.Filter.remove_long(MAX_IDENTIFIER_LENGTH)).filter(tantivy.Filter.lowercase())
     builder = builder.filter(tantivy.Filter.ascii_fold())
     for name in (stemmer or "").split():

@@ -11,6 +11,7 @@ from operator import itemgetter
 
 from mkdocs_semsearch.lexical.analyzers import (
     COMBINING_MARKS,
+    EVERY_MARK,
     identifier_forms,
     identifier_pattern,
     in_word,
@@ -193,6 +194,7 @@ class Matcher:
         parts: list[Found] = []
         for begin, end in term_places(word):
             stems = self.stems_in(word[begin:end])
+            begin, end = _with_marks(word, begin, end)
             if stems and parts and begin < parts[-1][1]:
                 first, _, others = parts.pop()
                 begin, stems = first, others | stems
@@ -203,6 +205,15 @@ class Matcher:
     @property
     def _beginning(self) -> str | None:
         return self.last if self.last and len(self.last) >= _SHORTEST_BEGINNING else None
+
+
+def _with_marks(word: str, begin: int, end: int) -> tuple[int, int]:
+    """Widens a part of a word to whole characters with their marks: those of Thai have up to two."""
+    while begin and word[begin] in EVERY_MARK:
+        begin -= 1
+    while end < len(word) and word[end] in EVERY_MARK:
+        end += 1
+    return begin, end
 
 
 def _with_identifiers(found: list[Found], text: str, whole: WholeIdentifiers) -> list[Found]:

@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
 
-_QUOTED = re.compile(r'"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»')
+_QUOTED = re.compile(
+    r'"([^"]+)"|“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|”([^“”]+)”|»([^«»]+)«|＂([^＂]+)＂|「([^「」]+)」|『([^『』]+)』'
+)
 """Quoted phrases. An opening mark ends a phrase, so that a text of many of them is read once and not once for each."""
 
 _MAX_QUOTED = 8

@@ -170,7 +170,7 @@ class Searcher:
         results = self._results(query, matches, vector)
         facets = {name: matches.counts(name) for name in query.facets}
         found = [one.best for result in results for one in result.sections or (result,)] if question.corrections else ()
-        texts = [text for section in found for text in (*section.heading_hierarchy, section.excerpt)]
+        texts = [text for section in found for text in (*section.heading_hierarchy, section.content)]
         return SearchResponse(
             query=query.query,
             mode="lexical" if degraded else query.mode,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from mkdocs_semsearch.artifact import FacetDeclaration
@@ -134,13 +136,18 @@ def test_language_is_a_filter_and_its_counts_are_those_of_the_filter(opened):
 
 
 SPELLINGS = {
-    "ar": ("كِتَابٌ عن الأمان والشبكة", ("كتاب", "الامان", "كتـاب", "الأمان")),
+    "ar": ("كِتَابٌ عن الأمان والشبكة", ("كتاب", "الامان", "كتـاب", "الأمان", "أمان", "بالأمان", "شبكة", "للشبكة")),
     "he": ("שָׁלוֹם לרשת", ("שלום", "שָׁלוֹם")),
     "el": ("Ρύθμιση του τείχους", ("ρυθμιση", "ΡΥΘΜΙΣΗ", "ρύθμιση")),
-    "ru": ("Всё о счётчиках", ("счетчиках", "счётчиках", "все")),
+    "ru": ("Всё о счётчиках за\u0301мка", ("счетчиках", "счётчиках", "все", "замка")),
     "fr": ("Le café des élèves", ("cafe", "cafe\u0301", "ELEVES", "élève")),
     "vi": ("Tường lửa chặn mạng", ("tuong lua", "tường", "mạng")),
     "de": ("Die Straße der Häuser", ("strasse", "Häusern", "hauser")),
+    "hi": ("त्रुटि और पर्यावरण का क़िला", ("त्रुटि", "पर्यावरण", "क़िला", "किला")),
+    "bn": ("পরিবর্তনশীল মান", ("পরিবর্তনশীল",)),
+    "ta": ("கோப்புகள் இங்கே", ("கோப்புகள்", "கோப்பு")),
+    "yo": ("ẹ̀kọ́ àkọ́kọ́", ("ẹ̀kọ́", "eko")),
+    "az": ("Dəyişən şifrə", ("dəyişən", "deyisen", "sifre")),
     "fa": ("دیوار آتش شبکه", ("ديوار", "اتش")),
     "tr": ("İndirme ve İçerik", ("indirme", "İndirme", "içerik", "icerik")),
     "ja": ("ドロップアウトとＤｅｎｓｅ", ("ドロップアウト", "ﾄﾞﾛｯﾌﾟｱｳﾄ", "dense", "Ｄｅｎｓｅ")),
@@ -153,6 +160,12 @@ def test_word_is_found_however_its_accents_and_points_are_written(opened, tag):
     search = opened([made_page("it.md", text, language=tag), made_page("en.md", "None.", language="en")], language=tag)
     for spelling in spellings:
         assert paths(search(spelling)) == {"it.md"}, spelling
+
+
+def test_words_of_indian_scripts_are_not_divided(opened):
+    texts = {"whole.md": "पर्यावरण बदलता है।", "pieces.md": "मेज पर यावरण नहीं।", "mount.md": "पर्वत ऊँचा है।"}
+    search = opened([made_page(path, text, language="hi") for path, text in texts.items()], language="hi")
+    assert paths(search("पर्यावरण")) == {"whole.md"}
 
 
 def test_questions_in_scripts_without_spaces_find_their_page_by_words_alone(opened):
@@ -174,6 +187,18 @@ def test_questions_in_scripts_without_spaces_find_their_page_by_words_alone(open
         "เครือข่ายบล็อก": "th.md",
     }.items():
         assert order(search(question))[0] == path, question
+
+
+@pytest.mark.parametrize("asked", ["ติดตั้ง", "เปลี่ยน", "ตั้งค่า"])
+def test_highlights_of_thai_are_whole_characters(opened, asked):
+    text = "ติดตั้งและเปลี่ยนภาษา แล้วตั้งค่าสภาพแวดล้อม"
+    others = [made_page(f"{number}.md", f"Number {number}.", language="en") for number in range(8)]
+    search = opened([made_page("th.md", text, language="th"), *others], language="th")
+    (section,) = search(asked)["results"][0]["sections"]
+    assert section["highlights"]
+    for start, end in section["highlights"]:
+        edges = section["excerpt"][start] + section["excerpt"][end : end + 1]
+        assert not any(unicodedata.category(character).startswith("M") for character in edges)
 
 
 def test_a_form_that_the_site_does_not_have_is_found_by_another(opened):
@@ -332,10 +357,14 @@ def test_only_languages_with_compounds_have_words_split(opened):
         ("Zustaendikeit", "zuständigkeit"),
         ("Zuständikeit", "zuständigkeit"),  # in a heading
         ("Antragsteler", "antragsteller"),
+        ("Überlegugen", "überlegungen"),  # behind the excerpt
     ],
 )
 def test_a_correction_is_shown_with_its_accents(opened, typed, shown):
-    texts = ["Die „Förderempfehlung“ geht an den Antragsteller.", "Sie liegt beim Amt."]
+    texts = [
+        "Die „Förderempfehlung“ geht an den Antragsteller.",
+        "Sie liegt beim Amt. " + 90 * "Es folgen Worte. " + "Überlegungen.",
+    ]
     search = opened([made_page("de.md", *texts, headings=["", "Örtliche Zuständigkeit"], title="Amt", language="de")])
     answer = search(f"{typed} finden")
     assert answer["corrected"] == {typed: shown}

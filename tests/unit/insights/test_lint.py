@@ -78,6 +78,19 @@ def test_each_rule_reports_its_page_and_line(lint):
     assert found == sorted(found)
 
 
+def test_a_language_that_the_model_does_not_know_is_reported_once_and_its_titles_are_not_judged(tmp_path):
+    embedder = open_embedder()
+    pages = [made_page(page.path, page.chunks[0].content, title=page.title, language="ja") for page in PAGES]
+    built(tmp_path / "index", pages, embedder=embedder)
+    with open_searcher(tmp_path / "index", embedder=embedder) as searcher:
+        found = findings_in(tmp_path / "index", searcher)
+    assert places(found, "title") == []
+    (language,) = (item.message for item in found if item.rule == "language")
+    assert language.endswith(
+        f"does not know 'ja': the weight of meaning is 0% here and on {len(PAGES) - 1} more pages."
+    )
+
+
 def test_rules_are_left_out_on_request(lint):
     quiet = sorted(RULES)[:-1]
     assert {finding.rule for finding in lint(quiet=quiet, in_navigation=lambda path: False)} == {sorted(RULES)[-1]}

@@ -32,7 +32,7 @@ from mkdocs_semsearch.static.word_shards import write_positions
         ("Rotate API_TIMEOUT!", ["rotate", "api", "timeout"]),
         ("Café Straße Ærø naïve", ["cafe", "strasse", "aero", "naive"]),
         ("Київ йод", ["київ", "йод"]),
-        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("हिन्दी में", ["हिनदी", "में"]),
         ("東京都", ["東京", "京都"]),
         ("x" * 121, []),
     ],

@@ -116,12 +116,21 @@ function matches(text, offset, matcher) {
     for (const [begin, end] of piecesOf(word)) {
       const stems = matcher.stemsIn(word.slice(begin, end));
       if (!stems.length) continue;
-      const here = { start: index + offset + begin, end: index + offset + end, stems };
+      const [from, to] = withMarks(word, begin, end);
+      const here = { start: index + offset + from, end: index + offset + to, stems };
       if (last && here.start < last.end) Object.assign(last, { end: here.end, stems: [...last.stems, ...stems] });
       else found.push((last = here));
     }
   }
   return withIdentifiers(found, text, offset, matcher.whole);
+}
+
+/** Widens a part of a word to whole characters with their marks: those of Thai have up to two. */
+function withMarks(word, begin, end) {
+  const isMark = (at) => /\p{M}/u.test(word[at] ?? "");
+  while (begin && isMark(begin)) begin -= 1;
+  while (isMark(end)) end += 1;
+  return [begin, end];
 }
 
 /** Adds the identifiers of the question that a text has as a whole; what matches inside of them is part of them. */

@@ -249,7 +249,7 @@ export class Searcher {
 
 /** Returns the headings and excerpts that results show. */
 const textsOf = (results) =>
-  results.flatMap(({ sections }) => sections.flatMap(({ heading_hierarchy: path, excerpt }) => [...path, excerpt]));
+  results.flatMap(({ sections }) => sections.flatMap(({ heading_hierarchy: path, content }) => [...path, content]));
 
 /** Returns the field with the number of sections that are not shown; none if all are. */
 const further = (all, shown) => all.length > shown.length && { more_sections: all.length - shown.length };

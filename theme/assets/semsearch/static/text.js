@@ -9,14 +9,20 @@ const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, "g");
 export const IN_PAIRS = new RegExp(`[${UNSPACED}\\uff01-\\uff9f]+`, "g");
 const SCRIPTS_MEET = new RegExp(`(?<=[${UNSPACED}])(?=[A-Za-z0-9_<(\`])|(?<=[A-Za-z0-9_>)\`])(?=[${UNSPACED}])`, "g");
 const WORD = /(?:[\p{L}\p{N}]|(?![\ufe00-\ufe0f])\p{M})+/gu; // these select the form of an emoji
-const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك" };
+const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك", ə: "e" };
 
 const MARKS =
   /([a-zα-ω])[\u0300-\u036f]+|(е)\u0308|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]/g;
 
-const EDGE_START = /^["'`([{,;:!?*“”„‘’‚«»‹›…？！，。、：；（）「」『』【】《》〈〉]+/;
-const EDGE_END = /["'`)\]},;:!?.*“”„‘’‚«»‹›…？！，。、：；（）「」『』【】《》〈〉]+$/;
-const PHRASE = /"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»/g;
+// Accents that have no letter of their own, and marks of Indian scripts at which a word would be divided.
+const LOOSE_MARKS =
+  /[\u0300-\u036f\u093c\u094d\u0951-\u0954\u09bc\u09cd\u0a3c\u0a4d\u0abc\u0acd\u0b3c\u0b4d\u0c4d\u0cbc\u0ccd\u0d3b\u0d3c\u0d4d\u0dca][\u200c\u200d]?|\u200d/g;
+const ARTICLE = /^[وف]?(?:ال|بال|كال|لل)(?=[\u0621-\u064a]{3})/; // the Arabic one, with its prefixes
+
+const EDGE_START = /^["'`([{,;:!?*“”„‘’‚«»‹›…¿¡؟،؛।։＂？！，。、：；（）「」『』【】《》〈〉]+/;
+const EDGE_END = /["'`)\]},;:!?.*“”„‘’‚«»‹›…¿¡؟،؛।։＂？！，。、：；（）「」『』【】《》〈〉]+$/;
+const PHRASE =
+  /"([^"]+)"|“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|”([^“”]+)”|»([^«»]+)«|＂([^＂]+)＂|「([^「」]+)」|『([^『』]+)』/g;
 
 const IDENTIFIER =
   /[\p{L}\p{N}][._\-/:#@\\][\p{L}\p{N}]|_|[a-z][A-Z]|[A-Z]{2}[a-z]|^[-/@<$.~]|[A-Za-z]\p{Nd}|\p{Nd}[A-Za-z]|\(\)$|::|>$|^[A-Za-z](?:\+\+|#)$/u;
@@ -29,8 +35,8 @@ const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
 const INNER_NAME = /_[\p{L}\p{N}]|[a-z][A-Z]|^--[\p{L}\p{N}]/u;
 const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+|\.(?:(?!\p{Nd})[\p{L}\p{N}]){2,3})?$/u;
 const SHORTEST_JOINED = 5;
-const SEPARATORS = /[^\p{L}\p{N}_]+|_+/u;
-const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z])[\p{L}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
+const SEPARATORS = /(?:[^\p{L}\p{N}\p{M}_]|[\ufe00-\ufe0f])+|_+/u;
+const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z\ufe00-\ufe0f])[\p{L}\p{M}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
 
 export const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 
@@ -40,7 +46,7 @@ const isTooLong = (text) => text.length > LONGEST && [...text].length > LONGEST;
 export function prepare(text) {
   const usual = text.replace(/[\uff01-\uff9f]+/g, (run) => run.normalize("NFKC"));
   const plain = usual.replace(/[٠-٩۰-۹]/g, (digit) => digit.charCodeAt(0) & 15).replaceAll("ʼ", "'");
-  return plain.normalize("NFC").replace(UNSPACED_RUN, (run) => {
+  return plain.normalize("NFC").replace(LOOSE_MARKS, "").replace(UNSPACED_RUN, (run) => {
     const pairs = Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
     return ` ${run.length > 1 ? pairs.join(" ") : run} `;
   });
@@ -53,7 +59,8 @@ function fold(word) {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return lower;
   const bare = lower.normalize("NFD").replace(MARKS, "$1$2");
-  return bare.normalize("NFC").replace(/[ßæœøđðþłıςٱىةیک]/g, (letter) => FOLDED[letter]);
+  const folded = bare.normalize("NFC").replace(/[ßæœøđðþłıςٱىةیکə]/g, (letter) => FOLDED[letter]);
+  return folded.replace(ARTICLE, "");
 }
 
 /** Returns a term with the accents that it has in the texts, in lower case; the term if it has none there. */
@@ -64,7 +71,7 @@ export function asWritten(term, texts) {
 }
 
 const MAX_WORDS = 64;
-const inside = (groups) => (groups.slice(0, 4).find(Boolean) ?? "").trim();
+const inside = (groups) => (groups.slice(0, 9).find(Boolean) ?? "").trim();
 
 /**
  * Reads a question as far as possible without an index: its text without quotation marks, its words, and the phrase
