@@ -10,6 +10,7 @@ from mkdocs_semsearch.errors import ConfigurationError
 
 ASSETS = "assets/semsearch"
 SCRIPT = f"{ASSETS}/semsearch.js"
+_TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
 
 
 def theme_dir() -> Path:
@@ -31,12 +32,14 @@ def widget_strings(language: str) -> tuple[str, dict[str, str]]:
     """Returns the texts of the widget by name, and their language: English if there is no translation.
 
     Args:
-        language: language of the site, such as `de`, `de-CH` or `de_CH`.
+        language: language of the site, such as `de`, `de-CH` or `de_CH`. Of Chinese, `zh-Hant`, `zh-TW`, `zh-HK` and
+            `zh-MO` are written in traditional characters.
     """
     folder = theme_dir() / ASSETS / "strings"
     strings = json.loads((folder / "en.json").read_text(encoding="utf-8"))
-    code = language.lower().replace("_", "-").split("-")[0]
+    first, *others = language.lower().replace("_", "-").split("-")
+    code = "zh-hant" if first == "zh" and not _TRADITIONAL.isdisjoint(others) else first
     file = folder / f"{code}.json"
-    if not code.isalpha() or not file.is_file():
+    if not first.isalpha() or not file.is_file():
         return "en", strings
     return code, {**strings, **json.loads(file.read_text(encoding="utf-8"))}

@@ -67,6 +67,17 @@ def test_the_field_begins_at_the_side_of_the_language(page, configure, serving, 
         assert field.evaluate(DIRECTION) == "ltr"
 
 
+@pytest.mark.parametrize(
+    ("language", "placeholder"), [("zh-TW", "搜尋文件"), ("zh-Hant", "搜尋文件"), ("zh", "搜索文档")]
+)
+def test_chinese_is_in_its_characters(page, configure, serving, language, placeholder):
+    with serving.SiteServer(configure(language=language)) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(INPUT).wait_for()
+        assert page.locator(INPUT).get_attribute("placeholder") == placeholder
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_sentence_that_begins_with_an_english_name_is_right_to_left(page, configure, serving, theme):
     text = "Nahar הוא שרת תורים קטן, ראו `set(token=<name>)`."

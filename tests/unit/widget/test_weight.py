@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.site.widget_files import publish_assets
+from mkdocs_semsearch.theme_files import widget_strings
 
 ASSETS = Path(__file__).parents[3] / "theme" / "assets" / "semsearch"
 EVERY_PAGE = {"semsearch.js", "semsearch.css"}
@@ -106,6 +107,14 @@ def test_every_translation_is_loaded():
     translated = {path.stem for path in (ASSETS / "strings").glob("*.json")} - {"en"}
     listed = re.search(r"const LANGUAGES = (\[.*\]);", (ASSETS / "ui.js").read_text("utf-8"))
     assert set(json.loads(listed[1])) == translated >= {"ko", "pt", "ru"}
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [("de_CH", "de"), ("zh-CN", "zh"), ("zh-TW", "zh-hant"), ("zh_Hant_HK", "zh-hant"), ("../zh", "en"), ("x", "en")],
+)
+def test_a_language_has_the_texts_of_its_tag(language, code):
+    assert widget_strings(language)[0] == code
 
 
 @pytest.mark.parametrize(("tag", "forms"), [("ru", {"one", "few", "many", "other"}), ("pt", {"one", "many", "other"})])

@@ -112,11 +112,13 @@ export const ENGLISH = {
   mode_offline: "Search is unavailable right now. Trying again…",
 };
 
-const LANGUAGES = ["ar", "de", "es", "fa", "fr", "he", "ja", "ko", "pt", "ru", "zh"];
+const LANGUAGES = ["ar", "de", "es", "fa", "fr", "he", "ja", "ko", "pt", "ru", "zh", "zh-hant"];
+const TRADITIONAL = ["hant", "tw", "hk", "mo"];
 
 /** Returns `t(key, values)`. Texts that a language lacks are in English. */
 export async function loadStrings(base, language, overrides) {
-  const [wanted] = language.toLowerCase().split(/[-_]/);
+  const [first, ...others] = language.toLowerCase().split(/[-_]/);
+  const wanted = first === "zh" && others.some((part) => TRADITIONAL.includes(part)) ? "zh-hant" : first;
   const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();
   const found = LANGUAGES.includes(wanted) && (await load().catch(() => null));
   const code = found ? wanted : "en";
