@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from mkdocs_semsearch.embedding.token_table import (
     shipped_table,
     write_table,
 )
+from mkdocs_semsearch.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import torch
@@ -165,10 +167,15 @@ def tuned_table(index_dir: Path, embedder: Embedder, *, base: TokenTable | None,
 
     Raises:
         EmbeddingError: a sentence could not be embedded.
+        MissingExtraError: PyTorch is not installed.
     """
     sentences = site_sentences(_chunks(index_dir), MOST_SENTENCES)
     path = cache_dir / f"static-table-{_key(sentences, embedder, base)}.npz"
     if not path.is_file():
+        if find_spec("torch") is None:
+            raise MissingExtraError(
+                "Option 'static': tune needs PyTorch: run pip install \"mkdocs-semsearch[models]\", or leave tune out."
+            )
         tokens, vectors = _trained(sentences, embedder, base)
         for old in cache_dir.glob("static-table-*.npz"):
             old.unlink()

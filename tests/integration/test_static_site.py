@@ -125,6 +125,14 @@ def test_without_a_token_table_the_build_reports_text_only_search(tmp_path):
     assert json.loads((site.site_dir / "semsearch" / "static.json").read_text())["semantic"] is None
 
 
+def test_tuning_without_pytorch_names_the_extra(tmp_path):
+    site = DocsSite(tmp_path, options={"static": {"tune": True}}).write(PAGES)
+    site.add_hook("import mkdocs_semsearch.static.tuning as tuning\ntuning.find_spec = lambda name: None\n")
+    said = site.build(fails=True)
+    assert 'tune needs PyTorch: run pip install "mkdocs-semsearch[models]"' in said
+    assert "Traceback" not in said
+
+
 def test_without_an_index_the_error_is_one_sentence(tmp_path):
     done = run("query", "keys", "--mode", "static", "--index", tmp_path, cwd=tmp_path, code=1)
     assert done.stderr.count("\n") == 1
