@@ -225,7 +225,7 @@ def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
         "--facet", action="append", default=[], metavar="FIELD", help="count the values of this field; repeat for more"
     )
     sub.add_argument(
-        "--language", default="", metavar="TAG", help="language of the reader, like uk: pages in it come first"
+        "--language", default="", metavar="TAG", help="language of the reader, like uk: pages in others score lower"
     )
     sub.add_argument(
         "--sort",

@@ -22,7 +22,7 @@ MAX_FILTERS = 2000
 """Number of characters of filters that are stored with a search; the last ones are left out."""
 
 Short = Annotated[str, StringConstraints(max_length=200)]
-AnsweredBy = Literal["online", "slow", "better", "degraded", "static", "fallback"]
+AnsweredBy = Literal["online", "slow", "better", "degraded", "static", "loading", "reserve", "building", "fallback"]
 
 
 class Beacon(BaseModel):

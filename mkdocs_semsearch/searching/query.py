@@ -113,8 +113,8 @@ class SearchQuery:
         include_weak: append weaker results, which do not match, after the matches.
         correct: allow a word that is not in the index to be corrected to a similar one that is.
         explain: add the partial scores and the rule that moved a result.
-        language: language tag of the reader, like `uk` or `pt-BR`. Pages in this language come first, and a page with
-            translations is shown in this language; no page is hidden.
+        language: language tag of the reader, like `uk` or `pt-BR`. Pages in other languages score lower, and a page
+            with translations is shown in this language; no page is hidden.
         sort: `relevance`, or `newest` to order the matches by the last change of their pages.
 
     Raises:
@@ -157,7 +157,7 @@ class SearchQuery:
     language: Annotated[
         str,
         StringConstraints(max_length=MAX_LANGUAGE_CHARACTERS, pattern=r"^[A-Za-z0-9_-]*$"),
-        Field(description="Language of the reader, such as `uk` or `pt-BR`: pages in it come first."),
+        Field(description="Language of the reader, such as `uk` or `pt-BR`: pages in others score lower."),
     ] = ""
     sort: Annotated[
         Sort, Field(description="Order by score, or `newest`: by `last_modified` of the page, matches first.")

@@ -139,6 +139,7 @@ class NamedReadyIndex(ReadyIndex):
     """One of several indexes."""
 
     name: str
+    status: Literal["ready"]
 
 
 class ReadyResponse(ReadyIndex):
@@ -252,7 +253,7 @@ def _insights() -> dict[str, Any]:
         "summary": "Record of one search, sent by a browser (404 if the server does not record searches)",
         "requestBody": {"required": True, "content": _json(Beacon)},
         "responses": {"204": {"description": "Recorded, or ignored because the reader has opted out."}}
-        | _refusals((401, 403, 404, 413, 422, 429)),
+        | _refusals((401, 403, 404, 413, 422, 429, 503)),
     }
 
 

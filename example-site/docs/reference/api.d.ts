@@ -5,7 +5,7 @@ export interface Beacon {
   /** As typed; empty for a list of pages. */
   query?: string;
   /** The engine that answered. */
-  mode?: "online" | "slow" | "better" | "degraded" | "static" | "fallback";
+  mode?: "online" | "slow" | "better" | "degraded" | "static" | "loading" | "reserve" | "building" | "fallback";
   /** Language of the dialog. */
   language?: string;
   /** Values by field; a range is `2023..2025`. */
@@ -108,6 +108,7 @@ export interface NamedReadyIndex {
   created?: string | null;
   site_name?: string | null;
   name: string;
+  status: "ready";
 }
 
 /** The page of a result. */
@@ -206,7 +207,7 @@ export interface SearchRequest {
   correct?: boolean;
   /** Add the partial scores and the rule that moved a result. */
   explain?: boolean;
-  /** Language of the reader, such as `uk` or `pt-BR`: pages in it come first. */
+  /** Language of the reader, such as `uk` or `pt-BR`: pages in others score lower. */
   language?: string;
   /** Order by score, or `newest`: by `last_modified` of the page, matches first. */
   sort?: "relevance" | "newest";

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +141,14 @@ def test_filters_are_stored_up_to_a_length():
     assert 1000 < sum(len(value) for values in stored.values() for value in values) <= MAX_FILTERS
 
 
+def test_every_mode_of_the_dialog_is_recorded():
+    documented = (Path(__file__).parents[3] / "example-site/docs/reference/widget.md").read_text(encoding="utf-8")
+    modes = re.findall(r"^\| `(\w+)` \|", documented.partition("`mode` says what answers")[2], re.MULTILINE)[1:]
+    assert {"online", "reserve", "loading", "fallback"} <= set(modes)
+    for mode in modes[: modes.index("fallback") + 1]:
+        assert read_beacon(beacon(mode=mode)).mode == mode
+
+
 def test_a_search_without_words_needs_a_filter():
     assert read_beacon(beacon(query="  ")) is None
     assert read_beacon(beacon(query="", filters={"tags": ["api"]})).filters == {"tags": ["api"]}
@@ -152,7 +162,11 @@ def test_a_search_without_words_needs_a_filter():
         (b'{"query": "keys"}', "matches", "matches is missing; a valid example is 3."),
         (beacon(address="10.0.0.1"), "address", "Unknown key 'address': allowed are corrected, filters, language, "),
         (beacon(matches="3"), "matches", "matches must be a whole number."),
-        (beacon(mode="other"), "mode", "mode must be one of online, slow, better, degraded, static or fallback."),
+        (
+            beacon(mode="other"),
+            "mode",
+            "mode must be one of online, slow, better, degraded, static, loading, reserve, building or fallback.",
+        ),
         (beacon(similarity=1.5), "similarity", "similarity must be at most 1."),
         (beacon(filters=[]), "filters", 'filters must be an object; a valid example is {"tags": ["security"]}.'),
         (beacon(filters={"tags": "x"}), "filters", "filters.tags must be a list; a valid example is "),
