@@ -197,29 +197,34 @@ class MkDocsPages:
         # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
             return "it is not translated"
-        if _is_hidden_from_theme(page, config):
+        in_navigation = config.nav is None or page.file.dest_uri in self._positions
+        if _is_hidden_from_theme(page, config, in_navigation=in_navigation):
             return "the plugin exclude-search hides it"
         glob = next((glob for glob in self._exclude if fnmatchcase(page.file.src_uri, glob)), None)
         return f"`exclude` has {glob!r}" if glob is not None else ""
 
 
-def _is_hidden_from_theme(page: Page, config: MkDocsConfig) -> bool:
+def _is_hidden_from_theme(page: Page, config: MkDocsConfig, *, in_navigation: bool) -> bool:
     """Returns whether mkdocs-exclude-search takes a page out of the theme's index.
 
-    As in that plugin, addresses are compared, `.md` stands for their end, and the home page is never hidden.
+    As in that plugin, addresses are compared, `.md` stands for their end, and the home page is never hidden. Entries
+    with `#` are sections, which are not hidden here; if one of them is to be kept, the whole page is.
     """
     plugin = config.plugins.get("exclude-search")
     address = unquote(page.url).removesuffix(".html").removesuffix("/")
     if plugin is None or address in ("", ".", "index"):
         return False
 
-    def is_named(option: str, *, with_headings: bool) -> bool:
+    if plugin.config.get("exclude_unreferenced") and not in_navigation:
+        return True
+
+    def is_named(option: str, *, with_section: bool) -> bool:
         values = plugin.config.get(option)
         texts = [text for text in (values if isinstance(values, list) else [values]) if isinstance(text, str)]
-        globs = (text.partition("#")[0] for text in texts if with_headings or "#" not in text)
+        globs = (text.partition("#")[0] for text in texts if with_section == ("#" in text))
         return any(fnmatchcase(address, glob.lstrip("/").removesuffix(".md")) for glob in globs)
 
-    return is_named("exclude", with_headings=False) and not is_named("ignore", with_headings=True)
+    return is_named("exclude", with_section=False) and not is_named("ignore", with_section=True)
 
 
 _OF_PLUGINS = re.compile(r"__|git_(?:site_)?(?:revision|creation)_date_localized")

@@ -306,13 +306,17 @@ def test_pages_that_exclude_search_hides_are_left_out(site):
         "from mkdocs.config.config_options import Type\n"
         "from mkdocs.plugins import BasePlugin\n"
         "class ExcludeSearch(BasePlugin):\n"
-        "    config_scheme = (('exclude', Type(list, default=[])), ('ignore', Type(list, default=[])))\n"
+        "    config_scheme = (('exclude', Type(list, default=[])), ('ignore', Type(list, default=[])),\n"
+        "        ('exclude_unreferenced', Type(bool, default=False)))\n"
         "def on_config(config):\n"
         "    plugin = ExcludeSearch()\n"
-        "    plugin.load_config({'exclude': ['/h*/*.md', 'guide.md#part', 'nowhere.md', 3], 'ignore': ['h/b.md#b']})\n"
+        "    plugin.load_config({'exclude': ['/h*/*.md', 'guide.md#part', 'nowhere.md', 3],\n"
+        "        'ignore': ['h/b.md#b', 'h/a.md'], 'exclude_unreferenced': True})\n"
         "    config.plugins['exclude-search'] = plugin\n"
     )
+    site.config["nav"] = ["index.md", "h/a.md", "h/b.md", "guide.md"]
     site.write({"h/a.md": "# A\n", "h/b.md": "# B\n", "guide.md": "# Guide\n\n## Part\n\nText.\n"})
+    site.write({"lost.md": "# Lost\n\nIn no navigation.\n"})
     output = site.build()
     assert sorted(site.paths()) == ["guide.md", "h/b.md", "index.md"]
     assert "nowhere" not in output
