@@ -712,6 +712,7 @@ def test_text_is_analysed_alike(engine):
         "за\u0301мок ọ\u0300nà",
         "التثبيت وبالإعدادات والملف للتطبيق الف x_الملف",
         "dəyişən",
+        "\u05bc \u064e\u0301 x",
         "¿cómo?",
         "„gut” und »besser«",
         "”static files”",

@@ -53,7 +53,7 @@ export function prepare(text) {
 }
 
 /** Returns the words of a text in lower case and without the accents of Latin letters. */
-export const termsOf = (text) => (prepare(text).match(WORD) ?? []).map(fold).filter((word) => !isTooLong(word));
+export const termsOf = (text) => (prepare(text).match(WORD) ?? []).map(fold).filter((word) => word && !isTooLong(word));
 
 function fold(word) {
   const lower = word.toLowerCase();
