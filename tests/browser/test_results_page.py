@@ -122,6 +122,22 @@ def test_triggers_of_the_dialog_focus_the_field_on_the_results_page(page, built,
         assert page.problems == []
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_all_results_stay_in_reach_when_the_style_of_the_dialog_has_been_loaded(page, built, serving, theme):
+    with serving.SiteServer(built(theme)) as server:
+        page.goto(server.url + "search/?query=token")
+        page.locator(OPTION).first.wait_for()
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("Control+k")
+        page.locator("semsearch-dialog link[rel=stylesheet][href*='dialog.css']").wait_for(state="attached")
+        page.wait_for_timeout(300)
+        box = page.locator("semsearch-page .ss-dialog")
+        assert box.evaluate("box => [getComputedStyle(box).overflow, box.scrollHeight <= box.clientHeight]") == [
+            "visible",
+            True,
+        ]
+
+
 def test_the_dialog_leads_to_the_page(page, built, serving):
     with serving.SiteServer(built("mkdocs")) as server:
         page.goto(server.url + "#semsearch=token&f.tags=api")

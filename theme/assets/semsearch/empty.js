@@ -17,7 +17,8 @@ export function fill(view, { store, t, ask, setFilters }) {
   store.on(["answer", "nearest"], (state) => {
     const { answer, nearest } = state;
     if (!answer || answer.total) return;
-    const words = answer.query.replaceAll('"', "").trim();
+    const asked = answer.query.trim();
+    const words = asked.replaceAll('"', "").trim();
     const chips = answer.facets ? chipsOf(t, state) : [];
     const offer = (text, act) => button("ss-button", {}, act, text);
     const offers =
@@ -25,10 +26,10 @@ export function fill(view, { store, t, ask, setFilters }) {
         ? chips.map(({ text, without }) => offer(t("drop_filter", { filter: text }), () => setFilters(without)))
         : [];
     if (chips.length) offers.push(offer(t("drop_filters"), () => setFilters({})));
-    if (words !== answer.query.trim()) offers.push(offer(t("drop_quotes"), () => ask(words)));
+    if (words && words !== asked) offers.push(offer(t("drop_quotes"), () => ask(words)));
     replace(
       view,
-      h("p.ss-title", { dir: "auto" }, words ? t("none", { query: words }) : t("none_browse")),
+      h("p.ss-title", { dir: "auto" }, asked ? t("none", { query: words || asked }) : t("none_browse")),
       words ? h("p.ss-note", {}, t("none_hint")) : "",
       h("div.ss-offers", {}, offers),
       nearest.length && !answer.results.length ? h("div.ss-caption", {}, t("nearest")) : "",

@@ -86,7 +86,9 @@ function announce(box) {
     if (busy || (answer && answer.query !== query)) return;
     settling = setTimeout(() => {
       const none = answer && !answer.total;
-      box.status.textContent = none ? box.t("none", { query: answer.query.trim() }) : answer ? countText(box, answer) : "";
+      const notes = answer?.noted ? Array.from(box.notice.querySelectorAll("p"), (note) => note.textContent) : [];
+      const count = none ? box.t("none", { query: answer.query.trim() }) : answer ? countText(box, answer) : "";
+      box.status.textContent = [count, ...notes].join(". ");
     }, SETTLE);
   });
 }

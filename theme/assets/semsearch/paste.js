@@ -5,6 +5,8 @@ import { tellingLines } from "./static/text.js";
 /** Replaces the selection by the relevant lines of a text, as if they had been typed. */
 export function paste(input, text) {
   const line = tellingLines(text).replace(/\s*\n\s*/g, " ");
-  input.setRangeText(line.slice(0, input.maxLength), input.selectionStart, input.selectionEnd, "end");
+  const kept = line.slice(0, input.maxLength);
+  if (document.execCommand("insertText", false, kept)) return; // so that the browser can undo it
+  input.setRangeText(kept, input.selectionStart, input.selectionEnd, "end");
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }

@@ -103,8 +103,11 @@
     const inside = host.contains(at);
     const trigger = inside ? null : triggerOf(event);
     const editing = at.isContentEditable || at.closest(EDITABLE);
-    if (loading && !editing && event.key?.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      typed += event.key;
+    if (loading && !editing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      const { key = "" } = event;
+      if (key.length === 1) typed += key;
+      else if (key === "Backspace") typed = typed.slice(0, -1);
+      else if (key !== "Enter") return undefined;
       return stop(event);
     }
     if (trigger?.matches(INPUTS) && (event.key === "Enter" || event.key === "ArrowDown")) {
@@ -146,8 +149,8 @@
   listen("pointerover focusin touchstart", (event) => triggerOf(event) && warm());
   // Material opens its own search when its field has the focus, so it must not see ours move.
   listen("focusin focusout focus blur", (event) => {
-    const at = event.target;
-    if (takes() && at instanceof Element && (at.matches(INPUTS) || host.contains(at))) event.stopImmediatePropagation();
+    const isOurs = (at) => at instanceof Element && (at.matches(INPUTS) || host.contains(at));
+    if (takes() && (isOurs(event.target) || isOurs(event.relatedTarget))) event.stopImmediatePropagation();
   });
   listen("keydown", onKey);
   listen("pageshow", fromLink); // back from the browser's cache

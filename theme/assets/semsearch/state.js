@@ -59,7 +59,7 @@ export function toggled(filters, field, value, on) {
 export const listed = ({ answer, nearest }) => (answer?.results.length ? answer.results : nearest);
 
 /** Returns whether there is anything to search for: words, or filters to browse by. */
-export const isQuestion = ({ query, filters }) => !!query.trim() || activeFilters(filters).length > 0;
+export const isQuestion = ({ query, filters }) => !!query.replaceAll('"', "").trim() || activeFilters(filters).length > 0;
 
 /** Adds filters as the API's query parameters. */
 export function appendFilters(params, filters) {
