@@ -50,6 +50,22 @@ def test_a_dialog_that_opens_again_at_once_on_a_phone_stays_open_until_back(phon
     assert phone.url == site.url
 
 
+def test_on_a_phone_back_leads_from_a_place_on_the_same_page_to_the_results_and_then_to_the_page(phone, site):
+    start = site.url + "guide/auth/"
+    phone.goto(start)
+    phone.evaluate("semsearch.open()")
+    phone.locator(INPUT).fill("token")
+    phone.wait_for_function("location.hash === '#semsearch=token'")
+    phone.locator("[role=option] a[href*='guide/auth/#'], a[role=option][href*='guide/auth/#']").first.tap()
+    phone.locator("dialog").wait_for(state="hidden")
+    assert phone.url.startswith(f"{start}#")
+    phone.go_back()
+    phone.locator("dialog[open] [role=option]").first.wait_for()
+    phone.go_back()
+    phone.locator("dialog").wait_for(state="hidden")
+    assert phone.url == start
+
+
 def test_closing_cancels_a_pending_enter(page, site):
     ask(page, site, "install")
     released = threading.Event()

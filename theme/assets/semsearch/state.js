@@ -154,9 +154,9 @@ export class Address {
     return left;
   }
 
-  /** Puts the old fragment back before a jump within the page. */
+  /** Puts the old fragment back before a jump within the page; on a phone Back leads to the results first. */
   restore() {
-    this.#replace(this.#before);
+    if (!this.#pushed) this.#replace(this.#before);
   }
 
   #replace(hash) {
