@@ -1065,6 +1065,18 @@ def test_typing_before_the_dialog_is_there_is_not_lost(page, site):
     assert page.locator(INPUT).input_value() == "rotate"
 
 
+def test_typing_can_be_corrected_before_the_dialog_is_there(page, site):
+    held = []
+    page.route("**/semsearch/dialog.js", lambda route: held.append(route))
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    until(page, lambda: held)
+    for key in (*"rotxx", "Backspace", "Backspace", *"ate", "Enter"):
+        page.keyboard.press(key)
+    held[0].continue_()
+    expect(page.locator(INPUT)).to_have_value("rotate")
+
+
 def test_escape_before_the_dialog_is_there_keeps_it_closed(page, site):
     held = []
     page.route("**/semsearch/dialog.js", lambda route: held.append(route))
