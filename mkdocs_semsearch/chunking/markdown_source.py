@@ -107,7 +107,7 @@ def _text_only(source: str, fences: list[Fence]) -> str:
 
 
 def _title_only(opening: str) -> str:
-    """Returns the opening line of a fence with spaces instead of everything but its title, which themes show."""
+    """Returns the opening line of a fence with spaces in place of all but its title, because themes show the title."""
     title = _FENCE_TITLE.search(opening)
     if not title:
         return " " * len(opening)

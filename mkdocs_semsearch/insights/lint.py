@@ -189,7 +189,7 @@ def _same_headings(site: _Site) -> Iterator[Finding]:
 
 
 def _titles(site: _Site) -> Iterator[Finding]:
-    """Compares the vector of every title with those of the texts of all pages in languages that the model knows."""
+    """Compares the vector of every title with those of all texts; only of pages whose language the model knows."""
     import numpy as np
 
     pages = [page for page in site.pages if page["chunk_count"] and page["kind"] == "guide" and page["title"].strip()]

@@ -52,8 +52,8 @@ _LOOSE_MARKS = re.compile(
 """Accents that have no letter of their own, and marks of Indian scripts at which Tantivy would divide a word."""
 
 _ARTICLE = re.compile("(?<![^\\W_])[وف]?(?:ال|بال|كال|لل)(?=[\u0621-\u064a]{3})")
-"""The Arabic article with the prefixes *and*, *so*, *with*, *like*, *for*: the stemmer leaves some, and treats the ends
-of words with and without it differently."""
+"""The Arabic article, also behind the prefixes for *and*, *so*, *with*, *like* and *for*. The stemmer does not always
+remove it, and a word with the article often gets another stem than the word without it."""
 
 _WIDE = "＂？！，。、：；（）「」『』【】《》〈〉"
 _FURTHER = "¿¡؟،؛।։"

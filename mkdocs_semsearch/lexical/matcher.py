@@ -208,7 +208,7 @@ class Matcher:
 
 
 def _with_marks(word: str, begin: int, end: int) -> tuple[int, int]:
-    """Widens a part of a word to whole characters with their marks: those of Thai have up to two."""
+    """Extends a range in a word, so that no edge is between a letter and its marks; Thai letters have up to two."""
     while begin and word[begin] in EVERY_MARK:
         begin -= 1
     while end < len(word) and word[end] in EVERY_MARK:

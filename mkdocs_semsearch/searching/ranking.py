@@ -38,8 +38,9 @@ HEADING_SEMANTIC: float = WEIGHTS["headings"]["semantic"]
 """Factor of the semantic weight if a heading has all words of the question, because then the words name the section."""
 
 LEAST_KIND: float = WEIGHTS["headings"]["least_kind"]
-"""The literal rule lifts a heading if the factor for the kind of its page is at least this. In the release notes of
-kOps, *Hetzner* is a heading three times: its guide, *Getting Started with kOps on Hetzner Cloud*, comes before them."""
+"""Least factor of a page's kind, see `kind_priors`, for which the literal rule lifts the headings of the page. Release
+notes have a lower one. Otherwise, at kOps, three release notes with the heading *Hetzner* would come before the guide
+*Getting Started with kOps on Hetzner Cloud*."""
 
 RULES = ("", "identifier", "heading", "title")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""

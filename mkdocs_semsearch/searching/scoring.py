@@ -224,7 +224,7 @@ class ScoreRules:
         )
 
     def _lifting(self, rows: NDArray[np.int64], ranks: NDArray[np.int8]) -> NDArray[np.int8]:
-        """Returns the ranks with lower ones for headings of pages whose kind ranks low, see `LEAST_KIND`."""
+        """Returns the literal ranks, lowered for headings on pages whose kind has a low factor, see `LEAST_KIND`."""
         headings = np.flatnonzero(ranks == RULES.index("heading"))
         if not len(headings):
             return ranks

@@ -155,9 +155,10 @@ class Searcher:
         return self._answer(query, started)
 
     def search_matches(self, query: SearchQuery) -> SearchResponse[Any]:
-        """Answers a query like `search`, but without a result if no match of the site passes its filters.
+        """Answers a query like `search`, but returns no results if no match of the site passes the filters.
 
-        `search` then shows what is best among the pages that pass; of several indexes, another one may have matches.
+        In that case `search` returns the best of the pages that pass. A server with several indexes calls this method,
+        because another index may have matches that pass.
         """
         return self._answer(query, time.perf_counter(), falls_back=False)
 

@@ -89,10 +89,10 @@ def create_app(
         )
     parts = _Parts.of(index, settings)
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
-    routes = parts.routes(parts.operations, "", parts.admitted(agents or _MissingMcp()))
+    api = parts.api(parts.operations, "")
+    routes = parts.routes(parts.operations, "", parts.admitted(agents or _MissingMcp(), api))
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
-    api = parts.api(parts.operations, "")
     everything_else = parts.endpoint(api)
     app = Starlette(
         routes=[
@@ -207,11 +207,11 @@ class _Parts:
             origins=self.settings.cors_origins,
         )
 
-    def admitted(self, endpoint: ASGIApp) -> ASGIApp:
+    def admitted(self, endpoint: ASGIApp, api: SearchApi) -> ASGIApp:
         """Adds the token check, the rate limit and the time limit to the MCP endpoint."""
         return AgentEndpoint(
             endpoint,
-            self.api(self.operations, ""),
+            api,
             self.admission,
             client_header=self.settings.client_header,
             seconds=2 * self.settings.request_seconds,

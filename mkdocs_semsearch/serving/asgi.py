@@ -180,7 +180,7 @@ class EveryAnswer:
             raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: add it to SEMSEARCH_HOSTS.")
 
     def _warn(self, name: str) -> None:
-        """Logs each unknown name once, up to a number of names, because anybody can send any name."""
+        """Logs an unknown host name once; of all names only the first ones, because clients can send any number."""
         if name not in self._refused_names and len(self._refused_names) < MOST_REFUSED_NAMES:
             self._refused_names.add(name)
             log.warning("A request to the name %r was refused: add it to SEMSEARCH_HOSTS if it is yours.", name)

@@ -123,14 +123,15 @@ class OpenedIndexes:
     def _answers(self, query: SearchQuery, wanted: int) -> dict[str, dict[str, Any]]:
         """Returns the response of each index with its first `wanted` results.
 
-        If no match of an index passes the filters, it has no result, unless this is so in all of them.
+        An index of which no match passes the filters has no results, unless this is true of all indexes.
         """
-        for falls_back in (not query.filters, True):
-            answers = {
-                name: _first(index, query, wanted, falls_back=falls_back) for name, index in self._indexes.items()
-            }
-            if falls_back or any(body["total_results"] for body in answers.values()):
-                break
+
+        def asked(*, falls_back: bool) -> dict[str, dict[str, Any]]:
+            return {name: _first(index, query, wanted, falls_back=falls_back) for name, index in self._indexes.items()}
+
+        answers = asked(falls_back=not query.filters)
+        if query.filters and not any(body["total_results"] for body in answers.values()):
+            answers = asked(falls_back=True)
         return answers
 
     def facets(self) -> dict[str, Any]:

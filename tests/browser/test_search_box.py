@@ -1065,26 +1065,28 @@ def test_typing_before_the_dialog_is_there_is_not_lost(page, site):
     assert page.locator(INPUT).input_value() == "rotate"
 
 
-def test_typing_can_be_corrected_before_the_dialog_is_there(page, site):
+def begin_to_open(page, site):
+    """Presses the shortcut while the file of the dialog is held back; returns its request."""
     held = []
     page.route("**/semsearch/dialog.js", lambda route: held.append(route))
     page.goto(site.url)
     page.keyboard.press("Control+k")
     until(page, lambda: held)
+    return held[0]
+
+
+def test_typing_can_be_corrected_before_the_dialog_is_there(page, site):
+    request = begin_to_open(page, site)
     for key in (*"rotxx", "Backspace", "Backspace", *"ate", "Enter"):
         page.keyboard.press(key)
-    held[0].continue_()
+    request.continue_()
     expect(page.locator(INPUT)).to_have_value("rotate")
 
 
 def test_escape_before_the_dialog_is_there_keeps_it_closed(page, site):
-    held = []
-    page.route("**/semsearch/dialog.js", lambda route: held.append(route))
-    page.goto(site.url)
-    page.keyboard.press("Control+k")
-    until(page, lambda: held)
+    request = begin_to_open(page, site)
     page.keyboard.press("Escape")
-    held[0].continue_()
+    request.continue_()
     page.locator("semsearch-dialog dialog").wait_for(state="attached")
     page.evaluate(DRAWN)
     assert page.locator("dialog[open]").count() == 0

@@ -55,7 +55,7 @@ class DocsSite:
         return self
 
     def add_hook(self, code: str) -> None:
-        """Writes a module for the option `hooks`."""
+        """Writes a hook module, and adds it to the option `hooks` of MkDocs."""
         hook = self.root / f"hook_{len(self.hooks)}.py"
         hook.write_text(code, encoding="utf-8")
         self.hooks.append(str(hook))

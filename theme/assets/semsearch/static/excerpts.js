@@ -125,7 +125,7 @@ function matches(text, offset, matcher) {
   return withIdentifiers(found, text, offset, matcher.whole);
 }
 
-/** Widens a part of a word to whole characters with their marks: those of Thai have up to two. */
+/** Extends a range in a word, so that no edge is between a letter and its marks; Thai letters have up to two. */
 function withMarks(word, begin, end) {
   const isMark = (at) => /\p{M}/u.test(word[at] ?? "");
   while (begin && isMark(begin)) begin -= 1;

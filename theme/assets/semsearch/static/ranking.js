@@ -35,8 +35,9 @@ export function judge(given, mask, depth) {
   return { rows, semantic: semantic ?? null, lexical, parts, sides, matching, ranks: lifting(ranks, given) };
 }
 
-/** Returns the ranks with lower ones for headings of pages whose kind ranks low, such as those of release notes. */
+/** Returns the literal ranks, lowered for headings on pages whose kind has a low factor, such as release notes. */
 function lifting(ranks, { asked, question, weights, kindOf }) {
+  if (!ranks.size) return ranks;
   const priors = kindPriors(question, weights.kinds);
   const least = fround(weights.headings.least_kind ?? 0);
   const lowered = question.words.length === 1 && asked.all[0]?.forms.length ? IDENTIFIER : 0;

@@ -247,7 +247,7 @@ export class Searcher {
   }
 }
 
-/** Returns the headings and excerpts that results show. */
+/** Returns the headings and the texts of the sections of results. */
 const textsOf = (results) =>
   results.flatMap(({ sections }) => sections.flatMap(({ heading_hierarchy: path, content }) => [...path, content]));
 
