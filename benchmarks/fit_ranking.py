@@ -218,14 +218,16 @@ def write(numbers: Numbers) -> None:
 
 
 def cases_of(name: str, site: Searcher, sets: Mapping[str, Sequence[EvaluationQuery]]) -> Iterator[Case]:
-    """Yields the questions of a site, and what remains of each when only its two or three rarest words are typed."""
+    """Yields the questions of a site, each also as its two or three rarest words, and after the product's name."""
+    product = product_name(site)
     for question_set, queries in sets.items():
         for item in queries:
             answers = frozenset(row for page in item.pages if (row := site._backend.page_row(page)) is not None)
             if item.corpus != name or not answers:
                 continue
-            texts = {question_set: item.query}
+            texts: dict[str, str | None] = {question_set: item.query}
             texts |= {f"{question_set}, {count} words": key_words(site, item.query, count) for count in (2, 3)}
+            texts[f"{question_set}, named"] = product and f"{product} {item.query}"
             for label, text in texts.items():
                 if text:
                     yield case_of(site, text, question_set=label, site_name=name, answers=answers)
@@ -249,7 +251,7 @@ def case_of(site: Searcher, text: str, *, question_set: str, site_name: str, ans
         sections=chunk_map.section_of[rows],
         semantic=semantic[kept],
         lexical=lexical[kept],
-        headed=np.isin(rows, backend._sides.lexical.headed_rows(question)),
+        headed=np.zeros(len(rows), np.bool_) if candidates.headed is None else candidates.headed[kept],
         literal=candidates.ranks[kept],
         kinds=chunk_map.kind_of[pages],
         asked_for=frozenset(PAGE_KINDS) - kind_priors(question).keys(),
@@ -270,6 +272,13 @@ def headings_of(name: str, site: Searcher) -> list[EvaluationQuery]:
         if len(pages) == 1 and 2 <= len(heading.split()) <= 8
     ]
     return random.Random(7).sample(found, min(HEADINGS, len(found)))
+
+
+def product_name(site: Searcher) -> str | None:
+    """Returns the most frequent word of a site that does not distinguish its pages, mostly the product's name."""
+    backend = site._backend
+    common: Sequence[str] = site.manifest.lexical.get("common", ())
+    return min(common, key=lambda word: backend.read(read_question(word), correct=False).weight, default=None)
 
 
 def key_words(site: Searcher, text: str, count: int) -> str | None:

@@ -17,6 +17,7 @@ from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.reading import MOST_FORMS, SHORTEST_BEGINNING, QueryWords, read_words
 from mkdocs_semsearch.lexical.terms import (
     CODE_PAIR_WEIGHT,
+    COMMON_WEIGHT,
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
     PAIR_WEIGHT,
@@ -62,19 +63,20 @@ class Clause:
 def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
     """Yields the clauses for the single words of a question."""
     for word in dict.fromkeys(question.telling):
+        factor = COMMON_WEIGHT if word in question.common else 1.0
         joined, terms = question.joined.get(word), words.terms(word)
         for term in filter(None, dict.fromkeys((*terms, joined))):
-            yield Clause("word", (term,))
+            yield Clause("word", (term,), factor)
         for part in question.divided.get(word, ()):
-            yield Clause("word", (part,))
+            yield Clause("word", (part,), factor)
         for correction in question.corrections.get(word, ()):
-            yield Clause("word", (correction,), CORRECTION_WEIGHT)
+            yield Clause("word", (correction,), factor * CORRECTION_WEIGHT)
         for form in filter(None, dict.fromkeys((*identifier_forms(word)[:MOST_FORMS], joined))):
-            yield Clause("identifier", (form,), IDENTIFIER_WEIGHT)
+            yield Clause("identifier", (form,), factor * IDENTIFIER_WEIGHT)
         for part in dict.fromkeys(words.parts(word)):
             # The digit of `2fa` would match nearly every page.
             if part not in terms and len(part) > 1:
-                yield Clause("part", (part,), PART_WEIGHT)
+                yield Clause("part", (part,), factor * PART_WEIGHT)
 
 
 def completions(question: Question, words: QueryWords) -> Iterator[Clause]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ class Question:
         phrases: the whole question, if it is completely in double quotes; it must occur word for word.
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
+        common: telling words that occur on most pages, if there are others; they rank with less weight.
         embedded: the text that is embedded: `text` without a marker such as `[BUG]` in front, and without the words
             that occur on most pages.
         joined: words that the index has only with their parts joined otherwise, each with its `joined_name`:
@@ -54,6 +55,7 @@ class Question:
     phrases: tuple[str, ...] = ()
     quoted: tuple[str, ...] = ()
     telling: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
     embedded: str = ""
     joined: Mapping[str, str] = field(default_factory=dict)
     divided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -79,9 +81,20 @@ class Question:
         The first one that is a name counts. These are the text, its words with their corrections, and of these the
         telling ones: `what is a pipeline` asks for the page *Pipelines*, but `how do I use it` for no section *Use*.
         """
-        read = {word: others[0] for word, others in self.corrections.items()}
-        readings = (" ".join(read.get(word, word) for word in words) for words in (self.words, self.telling))
-        return tuple(dict.fromkeys((self.text, *readings)))
+        return tuple(dict.fromkeys((self.text, *self._readings())))
+
+    @property
+    def distinctive_names(self) -> tuple[str, ...]:
+        """The question without its `common` words, if it has any: `install pixi` on Pixi's site is `install`.
+
+        A heading that equals one of these has all words of the question that distinguish pages.
+        """
+        return tuple(dict.fromkeys(self._readings(self.common))) if self.common else ()
+
+    def _readings(self, without: Container[str] = ()) -> Iterator[str]:
+        """Yields the words with their corrections, and the telling ones of these."""
+        for words in (self.words, self.telling):
+            yield " ".join(self.corrections.get(word, (word,))[0] for word in words if word not in without)
 
     def without_phrases(self) -> Question:
         """Returns the question without required phrases; they become `missing_phrases`."""

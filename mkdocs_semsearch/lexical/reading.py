@@ -120,9 +120,15 @@ def read_words(question: Question, words: QueryWords, *, correct: bool = True) -
     compounds = {word: found for word, found in parts.items() if found}
     typos = {word: term for word, term in unknown.items() if word not in compounds}
     corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
-    embedded = _embedded(question.embedded, words, corrections)
+    common = tuple(filter(words.is_common, telling))
     read = replace(
-        question, telling=telling, joined=joined, divided=compounds, corrections=corrections, embedded=embedded
+        question,
+        telling=telling,
+        common=common if len(common) < len(telling) else (),
+        joined=joined,
+        divided=compounds,
+        corrections=corrections,
+        embedded=_embedded(question.embedded, words, corrections),
     )
     return _weighed(read, words)
 

@@ -262,6 +262,11 @@ CODE_PAIR_WEIGHT: float = WEIGHTS["clauses"]["code_pair"]
 PREFIX_WEIGHT: float = WEIGHTS["clauses"]["completion"]
 CORRECTION_WEIGHT: float = WEIGHTS["clauses"]["correction"]
 
+COMMON_WEIGHT: float = WEIGHTS["clauses"]["common"]
+"""Factor of the clauses of a word that occurs on most pages, see `Question.common`. Such a word is rare in headings,
+where it would weigh much: with the product's name in front of 900 questions, MRR@10 on twelve sites is .804 with 1,
+.813 with 0.2 or 0.3 and .811 with 0.5, and .818 without the name. Without `distinctive_names` it is .791 with 1."""
+
 TIE_BREAKER: float = WEIGHTS["bm25"]["tie_breaker"]
 """Factor of all fields except the best one in the score of a term."""
 

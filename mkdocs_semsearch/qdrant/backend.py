@@ -281,7 +281,8 @@ class QdrantBackend:
             vector,
             sparse_question(question, self._clauses) if by_words else {},
             identifier=identifier_dimension(question) if by_words else None,
-            names=list(filter(None, map(literal_name, question.names))) if by_words else (),
+            names=_normalised(question.names) if by_words else (),
+            distinctive=_normalised(question.distinctive_names) if by_words else (),
             heading=heading_stems(question, self._clauses) if by_words else (),
             allowed=self._allowed(question, filters),
         )
@@ -375,6 +376,10 @@ def _by_count(field: CollectionField, counts: Iterable[tuple[Any, int]]) -> list
     """Returns the field's values with their counts, most frequent first, ties ordered by value."""
     values = ((field.counted(value), count) for value, count in counts)
     return sorted(values, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _normalised(names: Iterable[str]) -> list[str]:
+    return list(filter(None, map(literal_name, names)))
 
 
 def _named(found: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:

@@ -97,7 +97,7 @@ class PointHits:
         worded: the lexical hits with their BM25 scores, ordered by row.
         identified: chunks that contain the query as an identifier.
         titled, headed: chunks whose title or heading equals the query.
-        with_all_words: chunks whose heading has all words of the query.
+        with_all_words: chunks whose heading has all words of the query, or all that distinguish pages.
     """
 
     near: Neighbors | None
@@ -160,6 +160,7 @@ class CollectionReader:
         *,
         identifier: int | None,
         names: Sequence[str],
+        distinctive: Sequence[str],
         heading: Sequence[Sequence[str]],
         allowed: models.Filter | None,
     ) -> PointHits:
@@ -170,6 +171,7 @@ class CollectionReader:
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
             names: what a title may be, and the first one a heading, normalised like these; the first found one counts.
+            distinctive: the same for a heading that has all words of the query that distinguish pages.
             heading: stems of a heading with all words of the query, each with alternatives; empty for none.
             allowed: filter for the allowed chunks.
         """
@@ -180,16 +182,17 @@ class CollectionReader:
         if identifier is not None:
             whole = models.SparseVector(indices=[identifier], values=[1.0])
             sides.append({"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES})
-        if names:
-            sides.append({"filter": _named(names, allowed), "limit": _NAMES})
+        for some in filter(None, (names, distinctive)):
+            sides.append({"filter": _named(some, allowed), "limit": _NAMES})
         if heading:
             sides.append({"filter": _with_heading(heading, allowed), "limit": WINDOW})
         requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME]) for side in sides]
         if vector is not None:
             requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
         answers = iter(self._answers(requests))
-        sent = (words, identifier is not None, names, heading)
-        worded, identified, named, with_all_words = (next(answers) if request else () for request in sent)
+        sent = (words, identifier is not None, names, distinctive, heading)
+        worded, identified, named, headings, with_all_words = (next(answers) if request else () for request in sent)
+        equal = _equal(headings, distinctive)
         titled = headed = np.array([], np.int64)
         for place, name in enumerate(names):
             titled = _titled(named, name)
@@ -201,7 +204,7 @@ class CollectionReader:
             identified=np.array([point.id for point in identified], np.int64),
             titled=titled,
             headed=headed,
-            with_all_words=np.array([point.id for point in with_all_words], np.int64),
+            with_all_words=np.array([*(point.id for point in with_all_words), *equal], np.int64),
             near=None if vector is None else _neighbors(next(answers)),
         )
 
@@ -306,6 +309,13 @@ def _titled(points: Sequence[models.ScoredPoint], name: str) -> NDArray[np.int64
         return exact
     others = (_with_name(points, TITLE_NAME, other) for other in other_numbers(name))
     return np.concatenate([exact, *others])
+
+
+def _equal(points: Sequence[models.ScoredPoint], names: Sequence[str]) -> Iterator[int]:
+    """Yields the points whose title or heading equals one of the names."""
+    for name in names:
+        yield from _with_name(points, HEADING_NAME, name)
+        yield from _titled(points, name)
 
 
 def _named(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:

@@ -313,9 +313,15 @@ class Scoring:
 
     @functools.cached_property
     def _headed(self) -> NDArray[np.bool_] | None:
-        """Whether the heading of a chunk has all words of the question, bool `[n]`; None if no heading has."""
-        rows = self._sides.lexical.headed_rows(self._question) if self._by_words else ()
-        if not len(rows):
+        """Whether the heading of a chunk has all words of the question, bool `[n]`; None if no heading has.
+
+        A heading that is one of the `distinctive_names` needs no others.
+        """
+        if not self._by_words:
+            return None
+        named = (row for name in self._question.distinctive_names for row in self._sides.names.ranks(name))
+        rows = [*self._sides.lexical.headed_rows(self._question), *named]
+        if not rows:
             return None
         headed = np.zeros(len(self._priors), np.bool_)
         headed[rows] = True

@@ -103,3 +103,28 @@ def test_a_heading_of_release_notes_does_not_come_before_the_guide(opened, asked
         made_page("other.md", "Something else.", title="Other"),
     ]
     assert opened(pages)(asked)["results"][0]["page"]["path"] == first
+
+
+OTHER = ("Tasks", "Channels", "Environments", "Locks", "Caches", "Shells", "Proxies", "Mirrors", "Builds")
+
+
+def site_with_a_name():
+    """Yields pages that all name the product, most of them not in their headings."""
+    yield made_page("setup.md", "A script puts Pixi on your computer.", "Remove it.", headings=["Install", "Uninstall"])
+    yield made_page("prefix.md", "Pixi can put packages into any folder.", title="Only install with Pixi in a prefix")
+    yield made_page("why.md", "What it is.", title="Pixi")
+    for name in OTHER:
+        yield made_page(f"{name.lower()}.md", f"Pixi and what it has: {name}.", title=f"{name} for beginners")
+
+
+@pytest.mark.parametrize(
+    ("asked", "heading"),
+    [("install pixi", "Install"), ("pixi uninstall", "Uninstall"), ("Pixi mirrors", "Mirrors for beginners")],
+)
+def test_the_name_of_the_product_says_nothing(opened, asked, heading):
+    section = opened(list(site_with_a_name()))(asked)["results"][0]["sections"][0]
+    assert section["heading_hierarchy"][-1] == heading
+
+
+def test_only_the_name_of_the_product_asks_for_it(opened):
+    assert opened(list(site_with_a_name()))("pixi")["results"][0]["page"]["title"] == "Pixi"

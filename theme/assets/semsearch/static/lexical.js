@@ -2,10 +2,10 @@
 
 import { rounded } from "./ranking.js";
 import {
-  COMPARING, identifierForms, identifierParts, isAscii, isCode, joinedName, matchesAlone, nameHashes, spokenWords,
+  COMPARING, identifierForms, identifierParts, isCode, joinedName, matchesAlone, nameHashes, spokenWords,
   termsOf, wholeIdentifiers,
 } from "./text.js";
-import { Words } from "./words.js";
+import { Matcher, Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
 const LOOK_UP_WORDS = 2; // in a question of at most so many words, the last may be the beginning of a longer one
@@ -39,10 +39,13 @@ export class Lexical {
     const words = question.embedded.split(/\s+/).filter(Boolean).map(corrected);
     const kept = words.filter((word) => !all(termsOf(word), this.common));
     const remaining = kept.filter((word) => this.#tells(word) && !all(termsOf(word), COMPARING));
-    const telling = question.words.filter((word) => this.#tells(word));
+    const told = question.words.filter((word) => this.#tells(word));
+    const telling = told.length ? told : question.words;
+    const common = telling.filter((word) => all(termsOf(word), this.common));
     return {
       ...question,
-      telling: telling.length ? telling : question.words,
+      telling,
+      common: new Set(common.length < telling.length ? common : []),
       embedded: (remaining.length >= LEAST_TELLING ? kept : words).join(" "),
     };
   }
@@ -96,7 +99,8 @@ export class Lexical {
     const unfinished = typed.at(-1) ?? "";
     const ends = [unfinished, ...identifierParts(unfinished)].flatMap(termsOf);
     const lastTerm = ends.filter((end) => matchesAlone(end, unfinished)).at(-1);
-    const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, typed });
+    const { text, telling, common } = question;
+    const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, text, typed, telling, common });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
@@ -212,47 +216,60 @@ class Asked {
 
   *#clauses() {
     const tenths = (weight) => rounded(UNIT * weight, 0);
-    const { correction, identifier, part, completion } = this.clauses;
-    const find = (term, factor) => [this.known.find(term), factor];
-    for (const { terms, corrections, divided, forms, parts, joined } of this.words) {
-      for (const term of new Set([...terms, joined].filter(Boolean))) yield find(term, UNIT);
-      for (const term of divided) yield find(term, UNIT);
-      for (const term of corrections) yield find(term, tenths(correction));
+    const { common = 1, correction, identifier, part, completion } = this.clauses;
+    const find = (term, weight) => [this.known.find(term), tenths(weight)];
+    for (const { word, terms, corrections, divided, forms, parts, joined } of this.words) {
+      const factor = this.common.has(word) ? common : 1;
+      for (const term of new Set([...terms, joined].filter(Boolean))) yield find(term, factor);
+      for (const term of divided) yield find(term, factor);
+      for (const term of corrections) yield find(term, factor * correction);
       const names = new Set([...forms.slice(0, MAX_FORMS), joined].filter(Boolean));
-      for (const form of names) yield [this.known.identifier(form), tenths(identifier)];
-      for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, tenths(part));
+      for (const form of names) yield [this.known.identifier(form), tenths(factor * identifier)];
+      for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, factor * part);
     }
-    for (const term of this.completions) yield find(term, tenths(completion));
+    for (const term of this.completions) yield find(term, completion);
   }
 
   /**
-   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. If no title or
-   * heading equals the question, a title that is its plural or singular counts.
+   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. Of what titles
+   * are compared with, the text, its words as corrected and the telling ones of these, the first one found counts.
    */
-  literalRanks(question, core, mask) {
+  literalRanks(core, mask) {
     const ranks = new Map();
-    if (question.words.length === 1) for (const row of this.#identifierRows()) ranks.set(row, 1);
-    const [names, namedRows, nameRanks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
-    const add = (hash, least) => {
-      let found = false;
-      for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++) {
-        if (nameRanks[at] < least) continue;
-        found = true;
-        ranks.set(namedRows[at], Math.max(nameRanks[at], ranks.get(namedRows[at]) ?? 0));
-      }
-      return found;
-    };
-    const isName = ([hash, ...others], least) =>
-      add(hash, least) || (!names.includes(hash) && others.filter((other) => add(other, TITLE)).length > 0);
-    this.#readings(question).some((text, place) => isName(nameHashes(text), place ? TITLE : 0));
+    if (this.typed.length === 1) for (const row of this.#identifierRows()) ranks.set(row, 1);
+    for (const [place, text] of [this.text, ...this.#readings()].entries()) {
+      const named = this.#named(text, core).filter(([, rank]) => !place || rank === TITLE);
+      for (const [row, rank] of named) ranks.set(row, Math.max(rank, ranks.get(row) ?? 0));
+      if (named.length) break;
+    }
     if (mask) for (const row of ranks.keys()) if (!mask[row]) ranks.delete(row);
     return ranks;
   }
 
-  /** Returns what titles and headings are compared with: the text, its words as corrected, the telling ones of these. */
-  #readings({ text, words, telling }) {
+  /** Returns a mask as `withAll`; a heading that is the question without its common words counts too. */
+  headed(among, core) {
+    const mask = this.withAll(among, true) ?? new Uint8Array(this.rows);
+    for (const text of this.common.size ? this.#readings(this.common) : [])
+      for (const [row] of this.#named(text, core)) mask[row] = 1;
+    return among.some((row) => mask[row]) ? mask : null;
+  }
+
+  /** Returns the rows with this title or heading, or a title that is its plural or singular, and their ranks. */
+  #named(text, core) {
+    const [names, rows, ranks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
+    const [same, ...others] = nameHashes(text).map((hash) => {
+      const found = [];
+      for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++) found.push([rows[at], ranks[at]]);
+      return found;
+    });
+    return same?.length ? same : others.flat().filter(([, rank]) => rank === TITLE);
+  }
+
+  /** Returns the words as corrected, and the telling ones of these, without some. */
+  #readings(without = new Set()) {
     const read = new Map(this.words.map(({ word, corrections: [other] }) => [word, other ?? word]));
-    return [text, ...[words, telling].map((some) => some.map((word) => read.get(word) ?? word).join(" "))];
+    const text = (words) => words.filter((word) => !without.has(word)).map((word) => read.get(word) ?? word).join(" ");
+    return [this.typed, this.telling].map(text);
   }
 
   /** Returns the rows that contain the identifier, if the question is one. */
@@ -275,25 +292,5 @@ class Asked {
     const stems = new Map();
     for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
     return new Matcher(stems, this.last, wholeIdentifiers(this.typed, this.words.flatMap((item) => item.joined ?? [])));
-  }
-}
-
-/** Decides which words of a text match a question. */
-class Matcher {
-  #stemOf = new Map();
-
-  /** `stems` maps a stem to all words that have it. `last` may be unfinished: longer words that begin with it match too. */
-  constructor(stems, last = "", whole = null) {
-    this.whole = whole;
-    for (const [stem, words] of stems) for (const word of words) this.#stemOf.set(word, stem);
-    this.last = [...last].length > 2 ? last : null;
-  }
-
-  stemsIn(word) {
-    const lower = word.toLowerCase();
-    const terms = isAscii(lower) && !lower.includes("_") ? [lower] : termsOf(word);
-    const found = terms.map((term) => this.#stemOf.get(term)).filter((stem) => stem !== undefined);
-    if (!found.length && this.last && lower.startsWith(this.last)) return [this.last];
-    return found;
   }
 }

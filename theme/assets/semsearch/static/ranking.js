@@ -19,7 +19,7 @@ export function judge(given, mask, depth) {
   const { mode, question, asked, similarities, core, weights, phrased, chunkFactors } = given;
   const byMeaning = mode === "semantic" && similarities;
   const totals = similarities ? keepBest(asked.totals(mask), depth) : asked.totals(mask);
-  const named = asked.literalRanks(question, core, mask);
+  const named = asked.literalRanks(core, mask);
   const isFound = (total, row) => +(total > 0 || named.has(row));
   const rows = similarities || phrased ? rowsOf(mask, asked.rows) : rowsOf(named.size ? totals.map(isFound) : totals);
   const semantic = similarities && picked(similarities, rows);
@@ -56,8 +56,8 @@ export function only(judged, mask) {
 /** Returns the scores of rows and of their pages, with the rules for headings and literal matches. */
 export function score({ sides: plain, ...judged }, given) {
   const { rows, parts, ranks, lexical } = judged; // `lexical` is null where meaning alone ranks
-  const { asked, sectionOf, pageOf, sectionFactors, weights } = given;
-  const headed = lexical && asked.withAll(rows, true);
+  const { asked, core, sectionOf, pageOf, sectionFactors, weights } = given;
+  const headed = lexical && asked.headed(rows, core);
   const isHeaded = headed && ((at) => headed[rows[at]]);
   const fusion = fusionOf(rows, given);
   if (isHeaded) fusion.factor = weights.headings.semantic;

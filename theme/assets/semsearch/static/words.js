@@ -1,7 +1,7 @@
-/* Looks up words in the shards of a bundle: posting lists, corrections, completions, phrases. */
+/* Looks up words in the shards of a bundle: posting lists, corrections, completions, phrases; and matches words. */
 
 import { varintReader } from "./bundle.js";
-import { isAscii } from "./text.js";
+import { isAscii, termsOf } from "./text.js";
 
 const BEFORE_SUFFIX = 3;
 // Endings of forms with those of other forms of the same word, for stems that the suffix rules do not give.
@@ -191,4 +191,24 @@ function ordered(words, holds, limit) {
   const found = words.filter(holds);
   found.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   return found.slice(0, limit).map(([word]) => word);
+}
+
+/** Decides which words of a text match a question. */
+export class Matcher {
+  #stemOf = new Map();
+
+  /** `stems` maps a stem to all words that have it. `last` may be unfinished: longer words that begin with it match too. */
+  constructor(stems, last = "", whole = null) {
+    this.whole = whole;
+    for (const [stem, words] of stems) for (const word of words) this.#stemOf.set(word, stem);
+    this.last = [...last].length > 2 ? last : null;
+  }
+
+  stemsIn(word) {
+    const lower = word.toLowerCase();
+    const terms = isAscii(lower) && !lower.includes("_") ? [lower] : termsOf(word);
+    const found = terms.map((term) => this.#stemOf.get(term)).filter((stem) => stem !== undefined);
+    if (!found.length && this.last && lower.startsWith(this.last)) return [this.last];
+    return found;
+  }
 }
