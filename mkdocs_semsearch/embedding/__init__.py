@@ -50,7 +50,8 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
         raise ConfigurationError(
             f"embedder.{unknown[0]}: the kind {kind!r} has no such option; it has {', '.join(sorted(allowed))}.{hint}"
         )
-    embedder: Embedder = open_kind(model, **options)
+    given = {name: value for name, value in options.items() if value is not None}  # an empty option in YAML
+    embedder: Embedder = open_kind(model, **given)
     return embedder
 
 

@@ -314,7 +314,8 @@ class ChunkCache:
 
     def _made_key(self, document: Document) -> bytes:
         source = "" if document.source is None else f"\0{document.source}"
-        text = f"{self._prefix}{document.title}\0{len(document.html)}\0{document.html}{source}"
+        title = "\0".join(filter(None, (document.title, document.own_title)))  # the kind of a page depends on both
+        text = f"{self._prefix}{title}\0{len(document.html)}\0{document.html}{source}"
         return digest_of(text.encode("utf-8", "surrogatepass"))
 
 

@@ -166,7 +166,8 @@ class SiteFolder:
         self._unlisted = self._left_out_of_navigation(frozenset(sources.values()))
         written: dict[tuple[str, str], str] = {}
         generator = self._generator()
-        files = (file.relative_to(self._site_dir).as_posix() for file in self._site_dir.rglob("*.html"))
+        found = (file for file in self._site_dir.rglob("*.html") if file.is_file())
+        files = (file.relative_to(self._site_dir).as_posix() for file in found)
         for path in sorted(files, key=lambda path: self._position(path, sources)):
             reason = None if path in sources else self._why_no_page(path)
             if reason is None:
@@ -177,7 +178,7 @@ class SiteFolder:
                 if isinstance(page, RenderedPage) and reason is None:
                     yield self._document(path, sources.get(path), page)
             if reason is not None:
-                self._left_out[path] = reason
+                self._left_out[_printable(path)] = reason
 
     def _left_out_of_navigation(self, paths: Set[str]) -> frozenset[str]:
         """Returns `unlisted_pages`; none if a plugin completes the navigation or `not_in_nav` names pages."""
@@ -212,6 +213,8 @@ class SiteFolder:
         return (entry is None, entry.position if entry else 0, version, place, not is_index, name)
 
     def _why_no_page(self, path: str) -> str | None:
+        if _printable(path) != path:
+            return "its name is not UTF-8"
         if any(part.startswith(".") for part in path.split("/")):
             return "hidden folder"
         if path.rpartition("/")[2] in _NO_PAGES:
@@ -293,7 +296,7 @@ def _same_page(path: str, page: RenderedPage, written: dict[tuple[str, str], str
 def _source_files(config: SiteConfig) -> dict[str, str]:
     """Returns HTML path to source path of every Markdown file."""
     found: dict[str, str] = {}
-    for file in sorted(config.docs_dir.rglob("*")):
+    for file in sorted(_files_below(config.docs_dir)):
         if file.suffix in MARKDOWN_SUFFIXES and file.is_file():
             source_path = file.relative_to(config.docs_dir).as_posix()
             html_path = config.html_path(source_path)
@@ -301,6 +304,22 @@ def _source_files(config: SiteConfig) -> dict[str, str]:
             if html_path not in found or file.stem == "index":
                 found[html_path] = source_path
     return found
+
+
+def _files_below(top: Path) -> Iterator[Path]:
+    """Yields the files of a folder and, like MkDocs, of the folders to which it has links; not of one around a link."""
+    for name, folders, files in os.walk(top, followlinks=True):
+        folder = Path(name)
+        around = (folder.resolve(), *folder.resolve().parents)
+        folders[:] = [
+            sub for sub in folders if not (folder / sub).is_symlink() or (folder / sub).resolve() not in around
+        ]
+        yield from (folder / file for file in files)
+
+
+def _printable(path: str) -> str:
+    """Returns a path without the bytes that are not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _url(path: str, *, directory_urls: bool) -> str:

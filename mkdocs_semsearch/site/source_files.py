@@ -373,10 +373,18 @@ def _read_log(text: str) -> dict[str, datetime.date]:
         if part.startswith(_COMMIT):
             seconds, _, names = part[1:].partition(_COMMIT)
             # In a shallow clone the oldest commit seems to have changed every file.
-            day = None if "grafted" in names.split(", ") else _day(float(seconds))
+            day = None if "grafted" in names.split(", ") else _day_of_commit(seconds)
         elif part and day is not None:
             found.setdefault(part, day)
     return found
+
+
+def _day_of_commit(seconds: str) -> datetime.date | None:
+    """Returns the day of a commit; None for one without a date, or with one that no calendar has."""
+    try:
+        return _day(float(seconds))
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _day(seconds: float) -> datetime.date:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Chunker, ChunkSettings, Document, embedding_text
+from mkdocs_semsearch.chunking.blocks import Block
+from mkdocs_semsearch.chunking.packing import split_block
 
 
 def count_words(text: str) -> int:
@@ -124,6 +126,17 @@ def test_long_code_is_cut_between_lines_with_closed_fences() -> None:
         assert piece.kind == "code"
     lines = [line for c in found for line in c.content.split("\n") if line.startswith("call")]
     assert lines == [line for line in code.split("\n") if line]
+
+
+def test_a_long_line_without_spaces_is_cut_in_time_proportional_to_its_length() -> None:
+    def letters_counted(rows: int) -> int:
+        sizes = []
+        line = ",".join(f'{{"id":{n},"name":"x{n}"}}' for n in range(rows))
+        pieces = split_block(Block("code", line), 40, lambda text: sizes.append(len(text)) or len(text) // 3 + 1)
+        assert "".join(piece.text for piece in pieces) == line
+        return sum(sizes)
+
+    assert letters_counted(4000) < 6 * letters_counted(1000)
 
 
 def test_a_long_table_repeats_its_header() -> None:

@@ -309,3 +309,11 @@ def test_an_unknown_kind_names_the_known_ones():
 )
 def test_how_long_the_server_asks_to_wait(headers, seconds):
     assert retry_delay(headers, 1_000_000) == (pytest.approx(seconds) if seconds is not None else None)
+
+
+def test_an_empty_option_is_its_default(server):
+    empty = dict.fromkeys(
+        ("query_prompt", "document_prompt", "max_tokens", "batch_size", "retries", "timeout", "revision")
+    )
+    given = {"dimension": server.dimension, "base_url": server.base_url}
+    assert open_embedder("openai", "word-hash", **given, **empty).identity == connect(server).identity

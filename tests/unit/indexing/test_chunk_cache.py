@@ -82,6 +82,12 @@ def test_a_page_that_changed_is_read_again(tmp_path, change):
     assert chunk(tmp_path, dataclasses.replace(PAGE, **change))[1] == ["keys.md"]
 
 
+def test_the_kind_follows_the_title_that_the_navigation_gives(tmp_path):
+    page = dataclasses.replace(PAGE, title="Changelog", own_title="Overview")
+    assert chunk(tmp_path, page)[0][0].kind == "guide"
+    assert chunk(tmp_path, dataclasses.replace(page, own_title=None))[0][0].kind == "changelog"
+
+
 def test_other_settings_read_everything_again(tmp_path):
     chunk(tmp_path, PAGE)
     assert chunk(tmp_path, PAGE, settings=ChunkSettings(max_tokens=100))[1] == ["keys.md"]

@@ -22,7 +22,8 @@ DATE = datetime.date
 
 
 def git(folder, *arguments, day="2020-01-02"):
-    moment = {"GIT_AUTHOR_DATE": f"{day}T12:00:00Z", "GIT_COMMITTER_DATE": "2026-06-06T12:00:00Z"}
+    authored = day if day.startswith("@") else f"{day}T12:00:00Z"
+    moment = {"GIT_AUTHOR_DATE": authored, "GIT_COMMITTER_DATE": "2026-06-06T12:00:00Z"}
     who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     subprocess.run(("git", *who, *arguments), cwd=folder, env={**os.environ, **moment}, check=True, capture_output=True)
 
@@ -56,6 +57,15 @@ def test_a_page_has_the_date_of_the_last_commit_that_changed_it(site):
     assert dates.committed(site / "mkdocs.yml") is None
     assert dates.written(site / "docs/new.md") == datetime.datetime.now(datetime.UTC).date()
     assert dates.written(site / "docs/missing.md") is None
+
+
+@needs_git
+def test_a_commit_in_a_year_that_no_calendar_has_dates_nothing(site):
+    (site / "docs/new.md").write_text("# Imported\n")
+    git(site, "add", ".")
+    git(site, "commit", "-qm", "four", day="@253402300800 +0000")
+    dates = PageDates(site / "docs")
+    assert [dates.committed(site / "docs" / name) for name in ("index.md", "new.md")] == [DATE(2021, 5, 6), None]
 
 
 @needs_git

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -409,3 +410,30 @@ def test_a_configuration_says_where_pages_are_edited(tmp_path: Path, options: st
     (tmp_path / "docs").mkdir()
     (tmp_path / "mkdocs.yml").write_text(f"{options}\n", encoding="utf-8")
     assert load_site_config(tmp_path / "mkdocs.yml").edit_url == address
+
+
+def test_sources_are_found_behind_links_to_folders_as_mkdocs_finds_them(tmp_path: Path) -> None:
+    write(tmp_path, {"mkdocs.yml": "site_name: x\n", "docs/index.md": "# Home\n", "site/index.html": "<h1>Home</h1>"})
+    write(tmp_path, {"other/secret.md": "---\nsearch: {exclude: true}\n---\n# Secret\n"})
+    write(tmp_path, {"site/linked/secret/index.html": "<h1>Secret</h1>"})
+    (tmp_path / "docs/linked").symlink_to("../other", target_is_directory=True)
+    (tmp_path / "other/around").symlink_to("..", target_is_directory=True)
+    found = pages(tmp_path, "mkdocs.yml")
+    assert found["linked/secret.md"].front_matter == {"search": {"exclude": True}}
+
+
+def test_folders_and_broken_links_named_like_pages_are_no_pages(tmp_path: Path) -> None:
+    write(tmp_path, {"site/index.html": "<h1>Home</h1>", "site/foo.html/index.html": "<h1>Foo</h1>"})
+    (tmp_path / "site/gone.html").symlink_to("nowhere.html")
+    assert sorted(pages(tmp_path)) == ["foo.html/index.html", "index.html"]
+
+
+def test_a_file_name_that_is_not_utf8_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    write(tmp_path, {"site/index.html": "<h1>Home</h1>"})
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path / "site") + b"/caf\xe9.html")).write_text("<h1>Old</h1>")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system accepts UTF-8 only")
+    source = SiteFolder(tmp_path / "site")
+    assert [document.path for document in source] == ["index.html"]
+    assert source.left_out() == {"caf\N{REPLACEMENT CHARACTER}.html": "its name is not UTF-8"}
