@@ -375,4 +375,6 @@ def _row(search: Search) -> list[object]:
 def _search(row: Sequence[object]) -> Search:
     values = dict(zip(_COLUMNS, row, strict=True))
     values |= {name: json.loads(str(values[name])) for name in _AS_JSON} | {"rephrased": bool(values["rephrased"])}
+    if not all(isinstance(values[name], dict) for name in _AS_JSON):
+        raise ValueError(f"one of {', '.join(_AS_JSON)} is no object")
     return Search(**values)  # type: ignore[arg-type]

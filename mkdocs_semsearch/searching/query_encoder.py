@@ -201,7 +201,7 @@ class LazyEncoder:
         """
         with self._lock:
             if self._failure is not None and time.monotonic() < self._failed_until:
-                raise self._failure
+                raise self._failure.with_traceback(None)  # it would grow with every question
             if self._embedder is None:
                 try:
                     self._embedder = self._open()

@@ -386,7 +386,8 @@ class Scoring:
         headed = None if self._headed is None else self._headed[rows]
 
         def have_all_words() -> bool:
-            return bool(np.isin(self._sides.lexical.rows_with_all(self._question), rows).any())
+            found = self._sides.lexical.rows_with_all(self._question)
+            return bool(len(found) if allowed is None else allowed[found].any())
 
         return self._rules.judged(
             rows, similarities, hits, literal, self._priors[rows],

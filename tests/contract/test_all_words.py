@@ -66,3 +66,19 @@ def test_an_unfinished_word_counts_as_its_completions(total):
 def test_words_of_different_chunks_are_not(total):
     assert total("images mysql") == 0
     assert total("mysql compressed state") == 0
+
+
+def test_in_semantic_mode_words_are_together_wherever_they_are_in_the_order(tmp_path, monkeypatch):
+    class FarFromWords(WordHashEmbedder):
+        def embed(self, texts, role):
+            return super().embed(["Page about something" if text == "kine mysql" else text for text in texts], role)
+
+    far = dict.fromkeys(("similarity", "near", "enough", "together"), 9)
+    monkeypatch.setitem(WEIGHTS, "nothing", WEIGHTS["nothing"] | far)
+    monkeypatch.setattr(judgement, "is_default_model", lambda model: True)
+    others = (made_page(f"{number}.md", f"Page {number} about something.") for number in range(400))
+    built(tmp_path / "index", [*PAGES, *others])
+    with open_searcher(tmp_path / "index", embedder=FarFromWords()) as searcher:
+        few = searcher.search("kine mysql", mode="semantic")
+        every = searcher.search("kine mysql", mode="semantic", include_weak=True)
+        assert few.total_results == every.total_results > 0

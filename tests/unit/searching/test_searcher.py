@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -630,6 +631,11 @@ def test_another_model_of_the_same_name_is_refused(index_dir, monkeypatch):
         searcher.search(SearchQuery("rotate", mode="semantic"))
 
 
+def _depth_of_failure(searcher):
+    searcher.search(SearchQuery("rotate"))
+    return len(traceback.extract_tb(searcher._encoder._failure.__traceback__))
+
+
 def test_a_missing_model_is_searched_again_only_after_a_pause(index_dir, found_models, monkeypatch):
     with open_searcher(index_dir) as searcher:
         for _ in range(3):
@@ -637,6 +643,8 @@ def test_a_missing_model_is_searched_again_only_after_a_pause(index_dir, found_m
         assert len(found_models) == 1
         monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda *_, **options: WordHashEmbedder())
         assert searcher.search(SearchQuery("rotate")).degraded
+        depths = {_depth_of_failure(searcher) for _ in range(4)}
+        assert len(depths) == 1  # the same exception is raised again and must not collect call stacks
         searcher._encoder._failed_until = 0.0
         assert not searcher.search(SearchQuery("rotate")).degraded
 
