@@ -233,9 +233,9 @@ class EmbeddedBackend:
             return Tally(self._tables, rows, by_page=by_page).values_of(field)
 
         weaker = ranked.weaker
-        if vector is not None and not query.min_score and not question.phrases:
+        if vector is not None and not query.min_score and not question.phrases and not self._divides_groups(query):
             weaker = (filtered.pages if by_page else filtered.sections).total - ranked.total
-            weaker -= self._hidden(filtered.mask, by_page=by_page)
+            weaker -= self._hidden_pages(filtered.mask)
         candidates = scoring.with_similarities(candidates, ranked.shown)
         return Matches(candidates, ranked, weaker, self._sides.lexical.matcher(question), counts)
 
@@ -286,8 +286,10 @@ class EmbeddedBackend:
     ) -> tuple[Ranked, Candidates]:
         """Returns the results of a query, and the chunks from which they are made."""
         of_pages = query.granularity == "page"
-        # Chunks that do not match are needed only for weak results, and because they add to the score of their page.
-        every = query.include_weak or bool(query.min_score) or (query.mode == "semantic" and of_pages)
+        # Chunks that do not match are needed for weak results and their number, and because they add to the score of
+        # their page.
+        every = query.include_weak or bool(query.min_score) or self._divides_groups(query)
+        every = every or (query.mode == "semantic" and of_pages)
         candidates = self._candidates(scoring, query, filtered, every=every, of_pages=of_pages)
         return rank(candidates, self.chunk_map, query), candidates
 
@@ -322,18 +324,19 @@ class EmbeddedBackend:
             candidates = candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
         return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
 
-    def _hidden(self, mask: NDArray[np.bool_] | None, *, by_page: bool) -> int:
-        """Returns how many results are hidden because another translation of their page is shown."""
+    def _divides_groups(self, query: SearchQuery) -> bool:
+        """Returns whether results are sections of pages with translations: which of these are shown follows from the
+        scores, and translations have different numbers of sections.
+        """
+        return self.chunk_map.languages.have_translations and query.granularity != "page"
+
+    def _hidden_pages(self, mask: NDArray[np.bool_] | None) -> int:
+        """Returns how many pages are hidden because another translation is shown."""
         languages, page_of = self.chunk_map.languages, self.chunk_map.page_of
         if not languages.have_translations:
             return 0
-        rows = np.arange(len(page_of)) if mask is None else np.flatnonzero(mask)
-        pages = np.unique(page_of[rows])
-        _, first = np.unique(languages.group_of[pages], return_index=True)
-        further = np.delete(pages, first)
-        if by_page:
-            return len(further)
-        return len(np.unique(self.chunk_map.group_of[rows[np.isin(page_of[rows], further)]]))
+        pages = np.unique(page_of if mask is None else page_of[mask])
+        return len(pages) - len(np.unique(languages.group_of[pages]))
 
 
 class LiteralNames:

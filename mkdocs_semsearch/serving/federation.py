@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -93,7 +94,7 @@ class OpenedIndexes:
 
         The scores of an index are relative to its own best result. Before merging, they are multiplied by the ratio of
         the index's best evidence to the best evidence of all indexes. The order within an index is kept, and an index
-        without good matches does not come first.
+        without good matches does not come first. `min_score` means these products.
 
         Raises:
             QueryError: the scores cannot be compared, or the offset is too large.
@@ -103,10 +104,18 @@ class OpenedIndexes:
         if deepest > DEEPEST_RESULT:
             message = f"offset and limit reach result {deepest}: over several indexes {DEEPEST_RESULT} can be reached."
             raise QueryError(message, field="offset")
-        answers = self._answers(query, max(deepest, EVIDENCE))
+        wanted = max(deepest, EVIDENCE)
+        answers, falls_back = self._answers(query.with_min_score(0), wanted)
         _leave_to_those_with_the_phrase(answers)
         comparable = self._same_model and not any(body.get("degraded") for body in answers.values())
         factors = _factors(answers, query, similarities=comparable)
+        for name, body in answers.items() if query.min_score else ():
+            # The product is rounded, too.
+            least = _rounded_up((_rounded_up(query.min_score) - 5e-7) / factors[name]) if factors[name] else math.inf
+            if least > 1:
+                _leave_out(body)
+            elif body["total_results"] or body["weaker_results"]:
+                answers[name] = _first(self._indexes[name], query.with_min_score(least), wanted, falls_back=falls_back)
         for name, body in answers.items():
             for result in body["results"]:
                 result["score"] = presented_score(result["score"] * factors[name])
@@ -120,19 +129,20 @@ class OpenedIndexes:
                 result["score"] = min(before["score"], result["score"])
         return self._merged_body(query, answers, results[query.offset :])
 
-    def _answers(self, query: SearchQuery, wanted: int) -> dict[str, dict[str, Any]]:
-        """Returns the response of each index with its first `wanted` results.
+    def _answers(self, query: SearchQuery, wanted: int) -> tuple[dict[str, dict[str, Any]], bool]:
+        """Returns the response of each index with its first `wanted` results, and whether they fall back.
 
-        An index of which no match passes the filters has no results, unless this is true of all indexes.
+        An index of which no match passes the filters has no results, unless this is true of all indexes: then they fall
+        back to judging what passes.
         """
 
         def asked(*, falls_back: bool) -> dict[str, dict[str, Any]]:
             return {name: _first(index, query, wanted, falls_back=falls_back) for name, index in self._indexes.items()}
 
         answers = asked(falls_back=not query.filters)
-        if query.filters and not any(body["total_results"] for body in answers.values()):
-            answers = asked(falls_back=True)
-        return answers
+        if query.filters and any(body["total_results"] for body in answers.values()):
+            return answers, False
+        return asked(falls_back=True) if query.filters else answers, True
 
     def facets(self) -> dict[str, Any]:
         """Returns the facet fields of all indexes; counts of fields with the same name and type are added."""
@@ -265,8 +275,18 @@ def _leave_to_those_with_the_phrase(answers: Mapping[str, dict[str, Any]]) -> No
     missing = [body for body in answers.values() if body.get("missing_phrases")]
     if len(missing) < len(answers):
         for body in missing:
-            none: dict[str, Any] = {name: [] for name in body["facets"]}
-            body.update(results=[], total_results=0, weaker_results=0, facets=none, corrected={}, missing_phrases=[])
+            _leave_out(body)
+
+
+def _leave_out(body: dict[str, Any]) -> None:
+    """Removes everything that an index found."""
+    none: dict[str, Any] = {name: [] for name in body["facets"]}
+    body.update(results=[], total_results=0, weaker_results=0, facets=none, corrected={}, missing_phrases=[])
+
+
+def _rounded_up(score: float) -> float:
+    """Returns the score with six decimals, as many as scores in responses have; never a lower one."""
+    return math.ceil(round(score * 1e6, 3)) / 1e6
 
 
 def _factors(answers: Mapping[str, dict[str, Any]], query: SearchQuery, *, similarities: bool) -> dict[str, float]:

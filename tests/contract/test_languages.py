@@ -10,7 +10,9 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.indexing.duplicates import with_translations
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.filters import Equals
-from tests.made_index import made_page
+from mkdocs_semsearch.searching.searcher import open_searcher
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
 
 SITE = {
     "drop.md": ("en", "A firewall drops packets. Update its rules when the installation moves."),
@@ -368,3 +370,25 @@ def test_a_correction_is_shown_with_its_accents(opened, typed, shown):
     search = opened([made_page("de.md", *texts, headings=["", "Örtliche Zuständigkeit"], title="Amt", language="de")])
     answer = search(f"{typed} finden")
     assert answer["corrected"] == {typed: shown}
+
+
+@pytest.mark.parametrize("granularity", ["section", "page"])
+@pytest.mark.parametrize("reader", ["", "de"])
+def test_as_many_weaker_results_as_are_shown_on_request(tmp_path, granularity, reader):
+    pages = with_translations(
+        [
+            made_page("en/guide.md", "Rotate keys.", "Nothing here.", "Cats sleep.", language="en"),
+            made_page("de/guide.md", *(f"Absatz {number}." for number in range(7)), language="de"),
+            made_page("en/tour.md", "Dogs bark.", language="en"),
+            made_page("de/tour.md", "Hunde bellen.", "Keys.", "Katzen schlafen.", language="de"),
+            made_page("en/birds.md", "Birds sing.", "Birds fly.", language="en"),
+            made_page("de/birds.md", "Vögel singen.", language="de"),
+        ]
+    )
+    built(tmp_path, pages)
+    with open_searcher(tmp_path, embedder=WordHashEmbedder()) as searcher:
+        asked = {"granularity": granularity, "language": reader}
+        few = searcher.search("rotate keys", **asked)
+        every = searcher.search("rotate keys", limit=50, include_weak=True, **asked)
+    assert few.total_results == every.total_results
+    assert few.weaker_results == every.weaker_results == len(every.results) - every.total_results > 0

@@ -116,6 +116,16 @@ def test_an_index_without_evidence_is_not_first(client, mode, granularity):
         assert results[0]["score"] <= 1
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_min_score_is_the_lowest_score_of_the_whole_answer(client, mode):
+    asked = f"/api/v1/search?q=keys+oven&limit=50&mode={mode}"
+    scores = [result["score"] for result in client.get(asked).json()["results"]]
+    for lowest in {*scores, 0.01, 1}:
+        body = client.get(f"{asked}&min_score={lowest}").json()
+        assert [result["score"] for result in body["results"]] == [score for score in scores if score >= lowest]
+        assert body["total_results"] == len(body["results"]) == sum(part["total_results"] for part in body["indexes"])
+
+
 def test_requests_may_name_a_selection_of_indexes(client):
     for answer in (
         client.get("/api/v1/search?q=keys&indexes=cooking"),
