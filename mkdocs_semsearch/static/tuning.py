@@ -5,21 +5,25 @@ The table of a site is the shipped table, trained further on the site's sentence
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.artifact.atomic_files import replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS
 from mkdocs_semsearch.embedding.token_table import (
     CONTINUATION,
@@ -171,19 +175,22 @@ def tuned_table(index_dir: Path, embedder: Embedder, *, base: TokenTable | None,
     """
     sentences = site_sentences(_chunks(index_dir), MOST_SENTENCES)
     path = cache_dir / f"static-table-{_key(sentences, embedder, base)}.npz"
-    if not path.is_file():
-        if find_spec("torch") is None:
-            raise MissingExtraError(
-                "Option 'static': tune needs PyTorch: run pip install \"mkdocs-semsearch[models]\", or leave tune out."
-            )
-        tokens, vectors = _trained(sentences, embedder, base)
-        for old in cache_dir.glob("static-table-*.npz"):
-            old.unlink()
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npz")
-        write_table(part, tokens, vectors, min(_COMPONENTS, vectors.shape[1]))
-        part.replace(path)
-    return read_table(path)
+    with contextlib.suppress(OSError, EOFError, ValueError, LookupError, BadZipFile):  # not there yet, or damaged
+        return read_table(path)
+    if find_spec("torch") is None:
+        raise MissingExtraError(
+            "Option 'static': tune needs PyTorch: run pip install \"mkdocs-semsearch[models]\", or leave tune out."
+        )
+    tokens, vectors = _trained(sentences, embedder, base)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / path.name
+        write_table(made, tokens, vectors, min(_COMPONENTS, vectors.shape[1]))
+        with contextlib.suppress(OSError):  # a build never fails because of its cache
+            cache_dir.mkdir(parents=True, exist_ok=True)
+            for old in cache_dir.glob("static-table-*.npz"):
+                old.unlink(missing_ok=True)
+            replace_file(path, made.read_bytes())
+        return read_table(made)
 
 
 def _key(sentences: Sequence[str], embedder: Embedder, base: TokenTable | None) -> str:

@@ -16,14 +16,17 @@ from mkdocs_semsearch.embedding.token_table import (
 )
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
+from mkdocs_semsearch.static import tuning
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.earlier import Shards
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules
-from mkdocs_semsearch.static.tuning import site_sentences
+from mkdocs_semsearch.static.tuning import site_sentences, tuned_table
 from mkdocs_semsearch.static.word_shards import write_positions
+from tests.made_index import built, made_page
+from tests.word_hash import WordHashEmbedder
 
 
 @pytest.mark.parametrize(
@@ -216,3 +219,41 @@ def test_words_of_known_and_new_chunks_are_picked_in_any_order(rows):
         assert found.lengths.tolist() == terms.lengths.tolist()
         words = [picked.texts[number] for number in found.numbers.tolist()]
         assert words == [expected.texts[number] for number in terms.numbers.tolist()]
+
+
+@pytest.fixture
+def trainings(tmp_path, monkeypatch):
+    """The trainings of tables for an index; they take no time and need no PyTorch."""
+    done = []
+
+    def trained(sentences, embedder, base):
+        done.append(len(sentences))
+        return ["rotate", "keys"], np.eye(2, 64, dtype=np.float32)
+
+    monkeypatch.setattr(tuning, "_trained", trained)
+    monkeypatch.setattr(tuning, "find_spec", lambda name: name)
+    built(tmp_path / "index", [made_page("keys.md", "Rotate the keys. Then keep them.")])
+    return done
+
+
+def tuned(tmp_path, cache_dir):
+    return tuned_table(tmp_path / "index", WordHashEmbedder(), base=None, cache_dir=cache_dir)
+
+
+def test_a_damaged_tuned_table_is_trained_again(tmp_path, trainings):
+    cache = tmp_path / "cache"
+    first = tuned(tmp_path, cache)
+    assert tuned(tmp_path, cache).fingerprint == first.fingerprint
+    assert len(trainings) == 1
+    (file,) = cache.glob("static-table-*.npz")
+    for damaged in (file.read_bytes()[:200], b"", b"no table"):
+        file.write_bytes(damaged)
+        assert tuned(tmp_path, cache).fingerprint == first.fingerprint
+    assert len(trainings) == 4
+    assert [path.name for path in cache.iterdir()] == [file.name]
+
+
+def test_a_table_is_tuned_without_a_cache_that_can_be_written(tmp_path, trainings):
+    (tmp_path / "cache").touch()
+    assert tuned(tmp_path, tmp_path / "cache").fingerprint == tuned(tmp_path, tmp_path / "other").fingerprint
+    assert len(trainings) == 2
