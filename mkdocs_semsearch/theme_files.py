@@ -32,14 +32,40 @@ def widget_strings(language: str) -> tuple[str, dict[str, str]]:
     """Returns the texts of the widget by name, and their language: English if there is no translation.
 
     Args:
-        language: language of the site, such as `de`, `de-CH` or `de_CH`. Of Chinese, `zh-Hant`, `zh-TW`, `zh-HK` and
-            `zh-MO` are written in traditional characters.
+        language: language of the site, see `language_of_texts`.
     """
     folder = theme_dir() / ASSETS / "strings"
     strings = json.loads((folder / "en.json").read_text(encoding="utf-8"))
-    first, *others = language.lower().replace("_", "-").split("-")
-    code = "zh-hant" if first == "zh" and not _TRADITIONAL.isdisjoint(others) else first
+    code = language_of_texts(language)
     file = folder / f"{code}.json"
-    if not first.isalpha() or not file.is_file():
+    if not code.replace("-", "").isalpha() or not file.is_file():
         return "en", strings
     return code, {**strings, **json.loads(file.read_text(encoding="utf-8"))}
+
+
+def language_of_texts(tag: str) -> str:
+    """Returns the language in which texts are shown for a tag such as `de`, `de-CH` or `de_CH`.
+
+    Of Chinese, `zh-Hant`, `zh-TW`, `zh-HK` and `zh-MO` are written in traditional characters, but not `zh-Hans-HK`.
+    """
+    first, *others = tag.lower().replace("_", "-").split("-")
+    return "zh-hant" if first == "zh" and "hans" not in others and not _TRADITIONAL.isdisjoint(others) else first
+
+
+def plural_category(language: str, count: int) -> str:
+    """Returns the plural category of a number in a language of the widget, such as `one`, `few` or `other`.
+
+    Source: the plural rules of Unicode's CLDR.
+    """
+    last, last_two = count % 10, count % 100
+    if language == "ar":
+        few = 3 <= last_two <= 10
+        return {0: "zero", 1: "one", 2: "two"}.get(count, "few" if few else "many" if last_two >= 11 else "other")
+    if language == "he":
+        return {1: "one", 2: "two"}.get(count, "other")
+    if language == "ru":
+        if last == 1 and last_two != 11:
+            return "one"
+        return "few" if 2 <= last <= 4 and not 12 <= last_two <= 14 else "many"
+    ones = (0, 1) if language in ("fa", "fr", "pt") else (1,)
+    return "one" if count in ones else "other"

@@ -21,15 +21,18 @@ from mkdocs_semsearch.searching.filters import MAX_ENTRIES
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.serving.operations import Opened
-from mkdocs_semsearch.serving.readable_excerpt import direction_of, readable_blocks
+from mkdocs_semsearch.serving.readable_excerpt import direction_of, isolated, readable_blocks
 from mkdocs_semsearch.serving.responses import ApiResponse, Headers, HttpError, as_http_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_parameters, parse_search_parameters
-from mkdocs_semsearch.theme_files import widget_strings
+from mkdocs_semsearch.theme_files import plural_category, widget_strings
 
 if TYPE_CHECKING:
     import jinja2
 
 VALUES = 12
+_REPEATED = 100
+"""Number of letters of a question without results that are repeated."""
+
 RANGES = {"integer": "number", "number": "number", "date": "date"}
 _POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -81,7 +84,8 @@ def answer_page(
         sites=[{"name": manifest.site_name, "home": _link(manifest, "")} for manifest in manifests],
         query=parameters.get("q", [""])[0],
         complaint=complaint,
-        count=_count(strings, body),
+        count=_count(language, strings, body),
+        nothing=_text(strings, "none", query=_shortened(parameters.get("q", [""])[0])),
         notes=_notes(strings, parameters, body),
         weaker=_weaker(strings, parameters, request, body),
         degraded=bool(body and body.get("degraded")),
@@ -101,12 +105,24 @@ def _given(parameters: Parameters) -> Parameters:
     return {name: values for name, values in kept.items() if values}
 
 
-def _count(strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
+def _count(language: str, strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
     if body is None:
         return ""
     count = body["total_results"]
-    one = strings.get("count_one", strings["count_other"])
-    return (one if count == 1 else strings["count_other"]).replace("{count}", str(count))
+    text = strings.get(f"count_{plural_category(language, count)}", strings["count_other"])
+    return text.replace("{count}", str(count))
+
+
+def _shortened(query: str) -> str:
+    return query if len(query) <= _REPEATED else f"{query[:_REPEATED].rstrip()}…"
+
+
+def _text(strings: Mapping[str, str], key: str, **values: str) -> str:
+    """Returns a text with its placeholders filled."""
+    text = strings[key]
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", isolated(value, text))
+    return text
 
 
 def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -118,15 +134,15 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
         literal = {"correct": ["false"], "offset": ["0"]}
         notes.append(
             {
-                "text": strings["corrected" if found else "searched"].replace("{query}", ", ".join(corrected.values())),
-                "link": strings["literal"].replace("{words}", ", ".join(corrected)),
+                "text": _text(strings, "corrected" if found else "searched", query=", ".join(corrected.values())),
+                "link": _text(strings, "literal", words=", ".join(corrected)),
                 "href": _changed(parameters, literal),
             }
         )
     missing = (body or {}).get("missing_phrases", [])
     if missing and found:
-        phrases = ", ".join(f"“{phrase.strip(chr(34))}”" for phrase in missing)
-        notes.append({"text": strings["missing"].replace("{phrases}", phrases)})
+        phrases = ", ".join(_text(strings, "quoted", phrase=phrase.strip('"')) for phrase in missing)
+        notes.append({"text": _text(strings, "missing", phrases=phrases)})
     return notes
 
 

@@ -82,6 +82,11 @@ def direction_of(text: str) -> str:
     return "rtl" if sum(bool(_RIGHT_TO_LEFT.search(word)) for word in words) > len(words) * _LEAST else "ltr"
 
 
+def isolated(text: str, around: str) -> str:
+    """Keeps the signs of a text that stands in another one on their side, with U+2068 and U+2069, as `ui.js` does."""
+    return f"\u2068{text}\u2069" if _RIGHT_TO_LEFT.search(around + text) else text
+
+
 def _parts(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yields the ranges of prose and of the code inside fences, without empty lines around, and which are code."""
     position = 0

@@ -25,7 +25,7 @@ from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, manifest_t
 from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError, reason
 from mkdocs_semsearch.memory import collecting_only_new
 from mkdocs_semsearch.site.pipeline import Settings
-from mkdocs_semsearch.theme_files import ASSETS, theme_dir
+from mkdocs_semsearch.theme_files import ASSETS, language_of_texts, theme_dir
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.embedding.protocol import Embedder
@@ -174,7 +174,7 @@ PLACEHOLDER = "<div data-semsearch-related hidden></div>"
 _PLACEHOLDER = re.compile(r"<div\b[^>]*\bdata-semsearch-related\b[^>]*>\s*</div>", re.IGNORECASE)
 
 
-_LANGUAGE = re.compile(r"<html\b[^>]*?\slang=[\"']?([a-z]+)", re.IGNORECASE)
+_LANGUAGE = re.compile(r"<html\b[^>]*?\slang=[\"']?([a-z_-]+)", re.IGNORECASE)
 _RELATED = {
     "ar": "صفحات ذات صلة",
     "de": "Verwandte Seiten",
@@ -187,6 +187,7 @@ _RELATED = {
     "pt": "Páginas relacionadas",
     "ru": "Похожие страницы",
     "zh": "相关页面",
+    "zh-hant": "相關頁面",
 }
 
 
@@ -221,7 +222,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
 def _related_title(html: str) -> str:
     """Returns the title of the links in the language that a page names, in English if there is no translation."""
     found = _LANGUAGE.search(html)
-    return _RELATED.get(found[1].lower() if found else "", "Related pages")
+    return _RELATED.get(language_of_texts(found[1]) if found else "", "Related pages")
 
 
 def _file_of(url: str) -> str:

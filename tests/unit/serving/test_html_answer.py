@@ -106,7 +106,7 @@ def test_every_address_is_absolute_from_the_root_of_the_site(api, searcher):
 def test_a_long_question_without_results_is_repeated_in_part(api):
     _, tree = page(api, "f.year.min=9000&q=" + "+".join(["qqq"] * 60))
     (said,) = [note.text() for note in tree.css("[role=status]") if "Nothing found" in note.text()]
-    assert "qqq qqq..." in said
+    assert "qqq qqq…" in said
     assert len(said) < 200
 
 
@@ -189,3 +189,28 @@ def test_labels_of_facets_that_nobody_declared_are_in_the_language_of_the_site(t
     with opened(tmp_path / "index", pages, facets=facets, language="de") as searcher:
         _, tree = page(api_over(lambda: searcher))
     assert [summary.text().strip() for summary in tree.css("summary")] == ["Bereich", "Section"]
+
+
+@pytest.mark.parametrize(
+    ("language", "pages", "said"),
+    [("ru", 1, "1 результат"), ("ru", 3, "3 результата"), ("ru", 7, "7 результатов"), ("ar", 2, "نتيجتان")],
+)
+def test_numbers_are_in_the_plural_form_of_the_language(tmp_path, language, pages, said):
+    made = [made_page(f"{number}.md", f"server number {number}") for number in range(pages)]
+    with opened(tmp_path / "index", made, language=language) as searcher:
+        _, tree = page(api_over(lambda: searcher), "q=server")
+    assert tree.css_first("[role=status]").text() == said
+
+
+def test_a_question_among_letters_of_the_other_direction_keeps_its_signs_on_its_side(tmp_path):
+    with opened(tmp_path / "index", [made_page("a.md", "server")], language="ar") as searcher:
+        _, tree = page(api_over(lambda: searcher), "q=zzz+C%2B%2B&mode=lexical")
+        status, hint = tree.css("main > p[role=status], main > p[role=status] + p")
+    assert "\u2068zzz C++\u2069" in status.text()
+    assert hint.text()
+
+
+def test_missing_phrases_are_in_the_quotation_marks_of_the_language(tmp_path):
+    with opened(tmp_path / "index", [made_page("a.md", "server")], language="fr") as searcher:
+        _, tree = page(api_over(lambda: searcher), "q=%22server+room%22")
+    assert "«\u00a0server room\u00a0»" in tree.css_first("[role=status]").text()

@@ -6,9 +6,13 @@ import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.site.publishing import copy_index
+from mkdocs_semsearch.site.pipeline import StoreSettings
+from mkdocs_semsearch.site.publishing import PLACEHOLDER, copy_index, write_related_links
 from tests.made_index import built, made_page
 
 
@@ -51,3 +55,23 @@ def test_two_processes_that_copy_one_index_leave_a_whole_copy(tmp_path: Path) ->
         assert open_index(target, verify=True).manifest == open_index(index_dir).manifest
         assert [entry.name for entry in target.iterdir() if entry.name.startswith(".")] == []
         shutil.rmtree(target)
+
+
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [
+        ("zh-TW", "相關頁面"),
+        ("zh_Hant_TW", "相關頁面"),
+        ("zh", "相关页面"),
+        ("de_CH", "Verwandte Seiten"),
+        ("xx", "Related pages"),
+    ],
+)
+def test_related_pages_have_a_title_in_the_language_of_the_page(tmp_path: Path, language: str, title: str) -> None:
+    built(tmp_path / "index", [made_page("a.md", "Rotate the keys."), made_page("b.md", "Rotate keys.")])
+    page = tmp_path / "site" / "a" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(f"<!doctype html><html lang={language}><body>{PLACEHOLDER}</body></html>", "utf-8")
+    options = SimpleNamespace(index_dir=tmp_path / "index", store=StoreSettings(), related=3, related_title=None)
+    write_related_links(tmp_path / "site", options)  # type: ignore[arg-type]
+    assert title in page.read_text("utf-8")

@@ -111,7 +111,15 @@ def test_every_translation_is_loaded():
 
 @pytest.mark.parametrize(
     ("language", "code"),
-    [("de_CH", "de"), ("zh-CN", "zh"), ("zh-TW", "zh-hant"), ("zh_Hant_HK", "zh-hant"), ("../zh", "en"), ("x", "en")],
+    [
+        ("de_CH", "de"),
+        ("zh-CN", "zh"),
+        ("zh-TW", "zh-hant"),
+        ("zh_Hant_HK", "zh-hant"),
+        ("zh-Hans-HK", "zh"),
+        ("../zh", "en"),
+        ("x", "en"),
+    ],
 )
 def test_a_language_has_the_texts_of_its_tag(language, code):
     assert widget_strings(language)[0] == code

@@ -10,6 +10,7 @@ const ENGLISH = {
   searched: "Searched for {query}",
   literal: "Search for {words} instead",
   missing: "{phrases} occurs nowhere here. These come closest.",
+  quoted: "“{phrase}”",
 };
 
 export function fill(bar, { store, t, ask }) {
@@ -19,7 +20,7 @@ export function fill(bar, { store, t, ask }) {
     if (!answer?.noted) return;
     const { corrected, missing, query, total } = answer;
     const typed = Object.keys(corrected);
-    const phrases = missing.map((phrase) => `“${phrase.replace(/^"|"$/g, "")}”`).join(", ");
+    const phrases = missing.map((phrase) => t("quoted", { phrase: phrase.replace(/^"|"$/g, "") })).join(", ");
     replace(
       bar,
       typed.length > 0 && [
