@@ -7,7 +7,18 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import DRAWN, INPUT, OPTION, expect_titles, hold, open_box, put_question, read_config, until
+from tests.browser.asking import (
+    DRAWN,
+    HELD,
+    INPUT,
+    OPTION,
+    expect_titles,
+    hold,
+    open_box,
+    put_question,
+    read_config,
+    until,
+)
 from tests.browser.site_server import PAGES
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
@@ -263,6 +274,23 @@ def test_the_reader_walking_the_list_is_not_interrupted(page, configure, serving
         assert page.locator("[aria-selected=true]").count() == 1
         page.keyboard.type("s")
         page.locator(MODE).wait_for(state="hidden")
+
+
+def test_what_is_typed_while_the_sidecar_recovers_is_answered_by_it(page, configure, serving, released):
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.status = 503
+        open_box(page, server)
+        put_question(page, "token")
+        server.sidecar.delay = lambda query: 0.0 * (query == "token" and released.wait(HELD))
+        before = len(server.sidecar.requests)
+        server.sidecar.status = 200
+        until(page, lambda: any("q=token" in path for path in server.sidecar.requests[before:]))
+        put_question(page, "install")
+        expect(page.locator(MODE)).to_be_visible()
+        released.set()
+        expect(page.locator(MODE)).to_be_hidden()
+        page.wait_for_function("document.querySelector('semsearch-dialog').store.state.answer.mode === 'online'")
+        assert server.sidecar.questions[-1] == "install"
 
 
 def test_a_dialog_that_cannot_be_loaded_leaves_the_theme_its_search(page, configure, serving):

@@ -72,6 +72,7 @@ export class Failover {
     search.down = false;
     this.#attempts = 0;
     if (any && questionKey(asked) === questionKey(store.state)) search.improve(found);
+    else if (isQuestion(store.state)) search.ask(0); // the browser has answered what was typed meanwhile
     else store.set({ mode: first.mode });
     search.loadFields();
   }
