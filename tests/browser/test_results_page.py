@@ -93,6 +93,14 @@ def test_the_page_uses_its_width_and_shows_the_preview(page, built, serving, the
         assert page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
+def test_a_long_announcement_does_not_widen_the_page(phone, built, serving):
+    with serving.SiteServer(built("mkdocs")) as server:
+        server.sidecar.change = lambda body: body | {"results": [], "total_results": 0, "weaker_results": 0}
+        phone.goto(server.url + "search/?query=" + "+".join(["something"] * 12))
+        phone.locator("semsearch-page [data-semsearch=status]", has_text="something").wait_for(state="attached")
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_facet_without_a_question_has_an_address(page, built, serving, theme):
     with serving.SiteServer(built(theme)) as server:
