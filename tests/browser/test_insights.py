@@ -104,6 +104,18 @@ def test_a_result_that_the_filters_hide_is_reported_with_its_rank(recorded):
     assert body["filters"] == {"tags": ["nothing"]}
 
 
+def test_enter_before_the_answer_is_recorded_with_its_own_question(recorded):
+    page, told, _ = recorded
+    ask(page, "install", wait=1200)
+    cleared(page)
+    page.locator("[data-semsearch=input]").fill("expired token")
+    page.keyboard.press("Enter")
+    first, second = eventually(page, told, 2)
+    assert (first["query"], first.get("rephrased"), first.get("opened")) == ("install", True, None)
+    assert (second["query"], second["opened"], second["rank"]) == ("expired token", "guide/auth.md", 1)
+    page.locator("h1", has_text="Authentication").wait_for()
+
+
 def test_an_unfinished_query_is_not_recorded(recorded):
     page, told, _ = recorded
     ask(page, "tok")

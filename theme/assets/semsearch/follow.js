@@ -25,7 +25,8 @@ function loadParts(box) {
     if (none) box.later("./empty.js", box.empty);
     if (answer?.noted) box.later("./notice.js", box.notice);
     if (answer && box.returned?.href) box.later("./returned.js", list, "returning");
-    if (box.keys.eager) box.keys.choose(box.keys.eager.newTab);
+    // Once every part has seen the answer: the record of searches would name the question before.
+    if (box.keys.eager) queueMicrotask(() => box.keys.eager && box.keys.choose(box.keys.eager.newTab));
   });
   store.onPainted(["answer", "nearest"], (state) => {
     if (!box.isOpen) return;
