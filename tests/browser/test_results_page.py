@@ -93,6 +93,42 @@ def test_the_page_uses_its_width_and_shows_the_preview(page, built, serving, the
         assert page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
+def test_what_is_typed_while_the_box_loads_is_asked_there(page, built, serving):
+    with serving.SiteServer(built("mkdocs")) as server:
+        held = []
+        page.route("**/assets/semsearch/config.json", lambda route: held.append(route))
+        page.goto(server.url + "search/")
+        until(page, lambda: held)
+        page.locator("form[data-semsearch=page] input").click()
+        page.keyboard.type("inst")
+        for route in held:
+            route.continue_()
+        page.unroute("**/assets/semsearch/config.json")
+        page.wait_for_url("**/search/?query=inst")
+        page.keyboard.type("all")
+        page.wait_for_url("**/search/?query=install")
+        page.locator(INPUT).fill("token")
+        page.wait_for_url("**/search/?query=token")
+        page.locator(OPTION).first.click()
+        page.locator("h1", has_text="Authentication").wait_for()
+        page.go_back()
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "token"
+        assert page.problems == []
+
+
+def test_the_box_takes_the_focus_of_the_form(page, built, serving):
+    with serving.SiteServer(built("mkdocs")) as server:
+        held = []
+        page.route("**/assets/semsearch/page.css", lambda route: held.append(route))
+        page.goto(server.url + "search/?query=install")
+        until(page, lambda: held)
+        page.locator("form[data-semsearch=page] input").focus()
+        held[0].continue_()
+        page.locator(OPTION).first.wait_for()
+        page.wait_for_function(f"document.querySelector('{INPUT}') === document.activeElement")
+
+
 def test_a_long_announcement_does_not_widen_the_page(phone, built, serving):
     with serving.SiteServer(built("mkdocs")) as server:
         server.sidecar.change = lambda body: body | {"results": [], "total_results": 0, "weaker_results": 0}

@@ -85,12 +85,16 @@ let box = null;
 async function mount() {
   const form = document.querySelector("form[data-semsearch=page]:not([hidden])");
   if (!form) return;
-  const typed = form.elements.q.value;
   if (box) await insertAgain(form);
   else box = await create(form);
+  // The reader may be typing there, and goes on in the box.
+  const typed = form.elements.q.value;
+  const held = form.contains(document.activeElement);
   form.hidden = true;
+  form.reset(); // the browser would fill it in again after Back
   box.open();
-  if (typed) box.take({ query: typed });
+  if (typed) box.ask(typed);
+  else if (held) box.input.focus();
   const dialog = document.querySelector("semsearch-dialog");
   if (!dialog) return;
   dialog.open = (given) => (box.isConnected ? box.take(given) : SemsearchDialog.prototype.open.call(dialog, given));
