@@ -401,6 +401,21 @@ def test_on_a_slow_line_words_answer_first(page, site):
     expect_first(page, "Authentication")
 
 
+@pytest.mark.parametrize("row", ["more on this page", "Less related"])
+def test_a_reader_who_opens_more_meanwhile_is_offered_the_results_by_meaning(page, site, row):
+    held = []
+    page.route("**/vectors.bin", lambda route: held.append(route))
+    ask(page, site, "authentication tokens")
+    expect(page.locator(MODE)).to_contain_text("Matching words only")
+    page.locator("div.ss-more", has_text=row).first.evaluate("row => row.click()")  # by key or touch: no pointer moves
+    page.locator("div.ss-more", has_text=row).first.wait_for(state="detached")
+    for route in held:
+        route.continue_()
+    page.get_by_role("button", name="Show them").click()
+    page.locator(f"{MODE}[data-mode=static]").wait_for()
+    assert page.problems == []
+
+
 def test_a_second_box_gets_its_own_whole_answer(page, static_site, serving):
     """As after a visit of the results page with instant navigation, which leaves its box behind."""
     site = static_site()

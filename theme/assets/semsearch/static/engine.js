@@ -114,10 +114,12 @@ class StaticEngine {
     const body = await this.#call("search", given);
     const whole = toAnswer(this, asked, body);
     const { answer: shown, walked } = store.state;
-    if (shown !== answer) return;
-    if (answer.mode !== "loading") return store.set({ answer: whole });
+    const same = shown === answer;
+    // One that the reader has extended has the same facets.
+    if (shown?.facets !== answer.facets || shown.mode !== answer.mode) return;
+    if (answer.mode !== "loading") return void (same && store.set({ answer: whole }));
     // A reader who has moved in the list is only told that better results are there.
-    store.set(walked ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
+    store.set(walked || !same ? { better: whole, mode: "better" } : { answer: whole, mode: whole.mode, active: 0 });
   }
 
   /** Returns a page of an answer with all its sections. */
