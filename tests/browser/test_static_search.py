@@ -350,6 +350,16 @@ def test_a_dead_sidecar_is_replaced_until_it_is_back(page, static_site, serving)
         expect_titles(page, "Authentication")
 
 
+def test_settings_that_get_lost_on_their_way_are_requested_again(page, site):
+    page.route("**/semsearch/config.json", lambda route: route.abort(), times=1)
+    with page.expect_event("requestfailed"):
+        page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.fill(INPUT, "rotate an access token")
+    page.locator(f"{MODE}[data-mode=static]").wait_for()
+    expect_first(page, "Authentication")
+
+
 def test_without_its_bundle_the_theme_index_answers_until_it_is_back(page, static_site, serving, bundle):
     site = static_site()
     shutil.rmtree(site / "semsearch")

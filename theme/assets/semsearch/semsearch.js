@@ -30,8 +30,8 @@
   const settle = () =>
     (settling ??= fetch(new URL("config.json", base))
       .then((response) => (response.ok ? response.json() : {}))
-      .catch(() => ({}))
-      .then((found) => (config = found)));
+      .catch(() => (settling = null)) // the dialog requests them again
+      .then((found) => (config = found ?? {})));
 
   /* Calls a function of a module that few pages need. */
   const call = async (name, ...given) => (await import(new URL("rare.js", base).href))[name](...given);
@@ -213,8 +213,8 @@
         const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
         const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
         if (config?.static && !config.api_url) ahead();
-        const [settings, [module]] = await Promise.all([settle(), parts]);
-        await module.start(host, { config: settings, root, base, mac });
+        const [, [module]] = await Promise.all([settle(), parts]);
+        await module.start(host, { config: await settle(), root, base, mac });
       } catch (error) {
         dialog = null;
         throw error;
@@ -223,7 +223,7 @@
 
     /* Loads the dialog for a reader who may be about to open it. */
     const warm = async () => {
-      const { api_url: api } = await settle();
+      const { api_url: api } = config ?? (await settle());
       const origin = api ? new URL(api, root).origin : location.origin;
       if (origin !== location.origin && !host.querySelector("link[rel=preconnect]")) {
         addLink({ rel: "preconnect", href: origin, crossOrigin: "anonymous" });
