@@ -46,8 +46,7 @@ export function fill(bar, parts) {
       ),
       button("ss-quiet", {}, drop({}), t("clear_filters")),
     );
-    // The theme's own index, which answers while the sidecar is down, has no filters. If the sidecar is not down, it may
-    // have refused one of these.
+    // The theme's own index, which answers while the sidecar is down, has no filters. While it is slow, they stay.
     set(bar, "hidden", !chips.length || (search.down && state.answer?.facets === null));
   });
 }

@@ -63,7 +63,7 @@ export class Failover {
     const any = isQuestion(asked);
     let found;
     try {
-      found = await (any ? first.search(asked) : first.facets());
+      found = await (any ? search.askFirst(asked) : first.facets());
     } catch (error) {
       if (search.down) this.retryLater(error);
       return;

@@ -18,7 +18,8 @@ export function fill(group, { t, store, setFilters, prefix }, field) {
     const step = field.type === "number" && "any";
     const input = h("input.ss-range", { type, step, "data-semsearch": "range", "data-field": field.name });
     input.addEventListener("change", () => {
-      if (type === "date" && input.value && input.value < "1000") return; // the year is still being typed
+      const { value } = input;
+      if (type === "date" && value && (value < "1000" || value.length > 10)) return; // the year is still being typed
       if (!refuse()) {
         const { filters } = store.state;
         setFilters({ ...filters, [field.name]: { min: inputs[0].value, max: inputs[1].value } });

@@ -173,7 +173,7 @@ export class Search {
             const found = await this.#substitute(question, signal);
             if (found && current() && !this.down) this.show((substitute = { ...found, mode: "slow" }));
           }, SLOW);
-        const answer = await this.first.search(question, signal, this.store);
+        const answer = await this.askFirst(question, signal);
         if (!current()) return;
         this.#supersede();
         if (substitute) this.improve(answer);
@@ -190,6 +190,17 @@ export class Search {
     const mode = this.failover?.mode ?? "offline";
     if (answer && answer !== substitute) this.show(answer);
     else this.#settle({ mode: answer || mode === "building" ? mode : "offline" });
+  }
+
+  /** Asks the first engine. A filter that it refuses, as from an old link, leaves no results: they can be removed. */
+  async askFirst(question, signal) {
+    try {
+      return await this.first.search(question, signal, this.store);
+    } catch (error) {
+      if (error.status !== 422 || !activeFilters(question.filters).length) throw error;
+      this.reportError(error);
+      return toAnswer(this.first, question, { results: [], total_results: 0 });
+    }
   }
 
   show(answer) {
