@@ -1042,6 +1042,18 @@ def test_shortcuts_can_be_switched_off(page, configure, serving):
         page.locator("dialog[open]").wait_for()
 
 
+@pytest.mark.parametrize(("key", "opens"), [("л", True), ("κ", True), ("ن", True), ("t", False)])
+def test_the_shortcut_works_with_layouts_without_latin_letters(page, site, key, opens):
+    """In Dvorak, another Latin letter is at the place of the k."""
+    read_config(page, site.url)
+    event = {"key": key, "code": "KeyK", "ctrlKey": True, "bubbles": True, "cancelable": True}
+    page.evaluate("event => document.body.dispatchEvent(new KeyboardEvent('keydown', event))", event)
+    if opens:
+        page.locator("dialog[open]").wait_for()
+    page.wait_for_timeout(300)
+    assert page.locator("dialog[open]").count() == opens
+
+
 @pytest.mark.parametrize("key", ["/", "Control+k"])
 def test_an_early_shortcut_obeys_the_settings_that_load_later(page, configure, serving, key):
     held = []
