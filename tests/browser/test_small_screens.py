@@ -141,6 +141,18 @@ def test_keys_scroll_the_sheet_and_the_focus_is_never_under_its_foot(page, build
         assert page.locator("[aria-selected=true]").get_attribute("id") == "semsearch-option-0"
 
 
+def test_a_long_corrected_word_is_not_cut_off(phone, build_site, serving):
+    name = "horizontal_pod_autoscaler_configuration_specification"
+    with serving.SiteServer(build_site()) as server:
+        server.sidecar.change = lambda body: body | {"corrected": {name.replace("tion", "ton"): name}}
+        phone.set_viewport_size({"width": 320, "height": 640})
+        phone.goto(server.url + "#semsearch=token")
+        phone.locator(".ss-notice button").wait_for()
+        right = "part => part.getBoundingClientRect().x + Math.max(part.offsetWidth, part.scrollWidth)"
+        for part in phone.locator(".ss-notice > *").all():
+            assert part.evaluate(right) <= 320, part.inner_text()
+
+
 def test_filters_of_a_phone_are_offered_with_an_answer(phone, build_site, serving):
     with serving.SiteServer(build_site()) as server:
         phone.goto(server.url)
