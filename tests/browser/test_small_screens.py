@@ -177,6 +177,31 @@ def test_a_phone_in_landscape_gets_the_whole_screen(phone, build_site, serving, 
         assert done["y"] + done["height"] <= 390
 
 
+@pytest.mark.parametrize(("width", "height"), [(844, 170), (320, 256)])
+def test_a_low_window_scrolls_to_the_results_below_the_field(page, build_site, serving, width, height):
+    """As with the keyboard of a phone in landscape, or with a zoom of 400 %."""
+    with serving.SiteServer(build_site()) as server:
+        server.sidecar.change = lambda body: long_pages(body) | {"degraded": True}
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(server.url + "#semsearch=token&f.tags=security&f.status=stable&f.year.min=2020")
+        page.locator(OPTION).first.wait_for()
+        page.locator(".ss-filter").first.wait_for()
+        for key in ["ArrowDown"] * 6 + ["PageDown"] * 3 + ["ArrowUp"] * 5 + ["PageUp"]:
+            page.keyboard.press(key)
+            bar, row = page.locator(".ss-bar").bounding_box(), page.locator("[aria-selected=true]").bounding_box()
+            assert bar["y"] == 0
+            assert row["y"] >= bar["height"] - 1, key
+            assert row["y"] + min(row["height"], height - bar["height"]) <= height + 1, key
+        page.get_by_role("button", name="Filters").press("Enter")
+        page.get_by_role("button", name="Close the filters").wait_for()
+        assert page.locator("#semsearch-facets").bounding_box()["y"] == 0
+        assert page.locator(".ss-sheet-foot").bounding_box()["y"] < height
+        page.keyboard.press("Escape")
+        page.keyboard.press("End")
+        put_question(page, "rotate")
+        assert page.locator("dialog").evaluate("dialog => dialog.scrollTop") == 0
+
+
 def test_two_fingers_zoom_in_without_shrinking_the_dialog(browser, build_site, serving):
     with serving.SiteServer(build_site("material")) as server:
         context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)

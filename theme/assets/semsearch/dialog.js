@@ -22,7 +22,8 @@ export class SemsearchDialog extends HTMLElement {
     Object.assign(this, { config, root, t, mac, store, search, address: this.createAddress() });
     // Before the list changes: scrolling afterwards would lay it out once more.
     store.on(["answer"], (state, { answer }) => {
-      if (!sameQuestion(state.answer, answer)) this.scroller.scrollTop = this.main.scrollTop = 0;
+      if (sameQuestion(state.answer, answer)) return;
+      for (const part of [this.scroller, this.main, this.dialog]) part.scrollTop = 0;
     });
     // The focused element may disappear with a change.
     let held = false;

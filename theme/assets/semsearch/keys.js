@@ -105,7 +105,8 @@ export class Keys {
 
   /** Returns the farthest row that is less than a screen away. */
   #screen(options, from, down) {
-    const height = Math.min(this.parts.scroller.clientHeight, this.parts.main.clientHeight, innerHeight);
+    const { scroller, main, bar } = this.parts;
+    const height = Math.min(scroller.clientHeight, main.clientHeight, innerHeight - bar.offsetHeight);
     const top = (option) => option.getBoundingClientRect().top;
     const near = options
       .map((option, index) => [index, Math.abs(top(option) - top(options[from]))])
