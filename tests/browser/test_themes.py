@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -414,6 +415,28 @@ def test_the_sites_own_strings_take_precedence(page, configure, serving):
         assert page.locator(INPUT).get_attribute("placeholder") == "Frag mich"
         page.keyboard.type("token")
         page.get_by_text("3 Ergebnisse").first.wait_for()
+
+
+def test_a_language_that_the_site_brings_itself_has_its_own_plural_forms(page, configure, serving):
+    forms = {"count_one": "{count} wynik", "count_few": "{count} wyniki", "count_other": "{count} wyniku"}
+    with serving.SiteServer(configure(language="pl", strings=forms)) as server:
+        page.goto(server.url + "#semsearch=token")
+        page.get_by_text("3 wyniki").first.wait_for()
+        assert page.locator("semsearch-dialog").get_attribute("lang") == "pl"
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"), [("pt", "pt"), ("pt_BR", "pt"), ("zh_Hant_TW", "zh-hant"), ("en", "en")]
+)
+def test_the_dialog_has_the_language_of_the_page_however_the_theme_writes_it(page, configure, serving, written, spoken):
+    site = configure(language="de", languages=["en", "pt-BR", "zh-TW"])
+    home = site / "index.html"
+    home.write_text(re.sub(r'<html lang="\w+"', f'<html lang="{written}"', home.read_text("utf-8")), "utf-8")
+    with serving.SiteServer(site) as server:
+        page.goto(server.url + "#semsearch=token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator("semsearch-dialog").get_attribute("lang") == spoken
+        assert server.sidecar.searches[-1].count(f"language={written}") == 1
 
 
 def test_a_phone_gets_the_whole_screen_and_back_closes(phone, build_site, serving):

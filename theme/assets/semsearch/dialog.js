@@ -261,7 +261,7 @@ export async function start(host, { config, root, base, mac }, element = Semsear
   // Material clears the head.
   const styled = loadStyle(host, new URL("dialog.css", base));
   const { lang } = document.documentElement;
-  const reader = config.languages?.includes(lang) && { language: lang };
+  const reader = config.languages && lang && { language: lang }; // a theme may write pt for pt-BR
   const { language = lang } = reader || config;
   const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root));
   const engine = Promise.resolve(choice).catch(() => null);

@@ -19,7 +19,7 @@ export async function addButton(host, config, key) {
 /** Returns the text of the button. A page in English loads no further file for it. */
 async function label({ language = document.documentElement.lang, languages, strings }) {
   const { lang } = document.documentElement;
-  const spoken = languages?.includes(lang) ? lang : language;
+  const spoken = (languages && lang) || language;
   if (strings?.search || /^(?:en|$)/i.test(spoken)) return strings?.search ?? "Search";
   const { loadStrings } = await import("./ui.js");
   return (await loadStrings(new URL(".", import.meta.url), spoken, strings))("search");

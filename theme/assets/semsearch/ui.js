@@ -118,10 +118,11 @@ const TRADITIONAL = ["hant", "tw", "hk", "mo"];
 /** Returns `t(key, values)`. Texts that a language lacks are in English. */
 export async function loadStrings(base, language, overrides) {
   const [first, ...others] = language.toLowerCase().split(/[-_]/);
-  const wanted = first === "zh" && others.some((part) => TRADITIONAL.includes(part)) ? "zh-hant" : first;
+  const traditional = first === "zh" && !others.includes("hans") && others.some((part) => TRADITIONAL.includes(part));
+  const wanted = traditional ? "zh-hant" : first;
   const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();
   const found = LANGUAGES.includes(wanted) && (await load().catch(() => null));
-  const code = found ? wanted : "en";
+  const code = found || (wanted && overrides?.count_other) ? wanted : "en"; // the site may bring its own language
   const strings = { ...ENGLISH, ...found, ...overrides };
   const plurals = new Intl.PluralRules(code);
   const { format: number } = new Intl.NumberFormat(code);
