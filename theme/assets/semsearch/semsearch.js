@@ -27,10 +27,11 @@
   // Some themes load scripts in the head. The dialog inherits the body's font there; moving an open one would close it.
   if (!document.body) addEventListener("DOMContentLoaded", () => host.isOpen || document.body.append(host));
 
+  /* If the request gets lost, the dialog makes another one. */
   const settle = () =>
     (settling ??= fetch(new URL("config.json", base))
       .then((response) => (response.ok ? response.json() : {}))
-      .catch(() => (settling = null)) // the dialog requests them again
+      .catch(() => (settling = null))
       .then((found) => (config = found ?? {})));
 
   /* Calls a function of a module that few pages need. */
