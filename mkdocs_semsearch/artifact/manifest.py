@@ -155,7 +155,7 @@ def manifest_from_json(text: str, place: str) -> Manifest:
         raise IndexCorruptError(f"{place} is not the manifest of a search index: build the index again.")
     if type(body["format"]) is not int or body["format"] != FORMAT:
         raise IndexFormatError(
-            f"{place} has index format {body['format']}, this version reads format {FORMAT}: "
+            f"{place} has index format {str(body['format'])[:40]}, this version reads format {FORMAT}: "
             "rebuild the index with this version, or install the version that wrote it."
         )
     try:
@@ -170,6 +170,7 @@ def is_build_id(name: str) -> bool:
 
 
 def _manifest(body: dict[str, Any]) -> Manifest:
+    _check_texts(body)
     known = {f.name for f in dataclasses.fields(Manifest)}
     values = {key: value for key, value in body.items() if key in known}
     _check(values, str, "build_id", "generator", "created", "site_name", "site_url", "language")
@@ -190,6 +191,23 @@ def _manifest(body: dict[str, Any]) -> Manifest:
     values["files"] = tuple(_file(item) for item in values["files"])
     values["encoder"] = _encoder(values["encoder"])
     return Manifest(**values)
+
+
+LONGEST_TEXT = 10_000
+"""Greatest number of characters of a text in a manifest, which messages and responses may repeat; chosen."""
+
+
+def _check_texts(value: Any) -> None:
+    """Checks that no text in a manifest is too long."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str) and len(item) > LONGEST_TEXT:
+            raise ValueError(f"a text of {len(item)} characters")
+        if isinstance(item, dict):
+            waiting += (*item, *item.values())
+        elif isinstance(item, list):
+            waiting += item
 
 
 def _embedder(item: dict[str, Any]) -> EmbedderIdentity:
@@ -220,7 +238,7 @@ def _file(item: dict[str, Any]) -> IndexedFile:
     file = IndexedFile(**item)
     path = PurePosixPath(file.path)
     inside = not path.is_absolute() and path.parts and ".." not in path.parts and "\\" not in file.path
-    if not inside or ":" in file.path or "\0" in file.path:
+    if not inside or ":" in file.path or not file.path.isprintable():
         raise ValueError(f"file path {file.path!r}")
     if not _SHA256.fullmatch(file.sha256):
         raise ValueError(f"hash of {file.path!r}")

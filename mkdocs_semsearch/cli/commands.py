@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS
 from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
-from mkdocs_semsearch.wording import counted
+from mkdocs_semsearch.wording import counted, visible
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
@@ -133,7 +133,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _query(given: argparse.Namespace) -> int:
-    from mkdocs_semsearch.cli.text import no_results_text, print_json, results_text, wrong_facets
+    from mkdocs_semsearch.cli.text import no_results_text, print_json, print_text, results_text, wrong_facets
     from mkdocs_semsearch.searching.filters import Equals, parse_filter
     from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.searching.response import to_json
@@ -161,9 +161,9 @@ def _query(given: argparse.Namespace) -> int:
         if given.format == "json":
             print_json(to_json(response))
         elif response.results:
-            print(results_text(response, first=query.offset + 1))
+            print_text(results_text(response, first=query.offset + 1))
         else:
-            print(no_results_text(query, response, searcher))
+            print_text(no_results_text(query, response, searcher))
         for hint in wrong_facets(query, response, searcher):
             say(hint)
     return 0
@@ -297,7 +297,7 @@ def _searches(folder: str | None, site: str | None, since: str = "") -> Sequence
 
 def _lint(given: argparse.Namespace) -> int:
     from mkdocs_semsearch import open_searcher
-    from mkdocs_semsearch.cli.text import print_json
+    from mkdocs_semsearch.cli.text import print_json, print_text
     from mkdocs_semsearch.insights.lint import RULES, findings_in, github_annotation
     from mkdocs_semsearch.serving.published_index import folder_of
 
@@ -316,7 +316,7 @@ def _lint(given: argparse.Namespace) -> int:
         print_json([asdict(finding) for finding in found])
     else:
         for finding in found:
-            print(github_annotation(finding, docs_dir) if given.format == "github" else finding)
+            print_text(github_annotation(finding, docs_dir) if given.format == "github" else str(finding))
     say(counted(len(found), "finding"))
     return 1 if found and given.strict else 0
 
@@ -396,7 +396,7 @@ def _eval(given: argparse.Namespace) -> int:
 
 def say(line: str) -> None:
     """Prints a line to standard error."""
-    print(f"semsearch: {line}", file=sys.stderr)
+    print("semsearch:", visible(line, "\n"), file=sys.stderr)
 
 
 COMMANDS = {

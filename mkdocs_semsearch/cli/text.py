@@ -18,7 +18,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import SectionInfo
 from mkdocs_semsearch.searching.response import Result, SearchResponse, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
-from mkdocs_semsearch.wording import counted, file_size
+from mkdocs_semsearch.wording import counted, file_size, visible
 
 
 def print_as(form: str, value: Any, text: str) -> None:
@@ -26,7 +26,12 @@ def print_as(form: str, value: Any, text: str) -> None:
     if form == "json":
         print_json(value)
     else:
-        print(text)
+        print_text(text)
+
+
+def print_text(text: str) -> None:
+    """Prints a text, without what a terminal would obey: it may come from pages, or from the index of somebody else."""
+    print(visible(text, "\n\t"))
 
 
 def print_json(value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,7 @@ from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.tokens import open_token_counter
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -55,6 +56,12 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     return embedder
 
 
+_NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
+"""A hub id, or the last component of a folder, see `EmbedderIdentity`. From a manifest, no path is opened: a publisher
+could name the folder of the files that have just been downloaded, where nothing limits an encoder.
+"""
+
+
 def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     """Opens the embedder that an index names in its manifest, for queries.
 
@@ -74,6 +81,10 @@ def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
 
     if is_default_encoder(identity):
         return load_default_encoder(identity)
+    if not _NAME.fullmatch(identity.model):
+        raise ModelNotFoundError(
+            f"The index names its model {identity.model[:200]!r}, which is no name of a model: build the index again."
+        )
     options = {"query_prompt": identity.query_prompt, "document_prompt": identity.document_prompt}
     if identity.kind == "sentence-transformers":
         options["runtime"] = "torch"

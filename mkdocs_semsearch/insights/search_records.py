@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.validation import complaint
+from mkdocs_semsearch.wording import visible
 
 MAX_QUERY = 300
 """Number of characters of a query that are stored; longer queries are pasted texts."""
@@ -155,16 +155,6 @@ def _corrections(corrected: Mapping[str, str], query: str) -> dict[str, str]:
 
 def _safe(text: str) -> str:
     return redact(visible(text))
-
-
-JOINERS = "\u200c\u200d"
-"""Invisible characters that belong to words and emoji, as in Persian."""
-
-
-def visible(text: str) -> str:
-    """Removes invisible characters, and replaces control characters by spaces: a terminal would obey them."""
-    instead = {"Cc": " ", "Cf": ""}
-    return "".join(c if c in JOINERS else instead.get(unicodedata.category(c), c) for c in text)
 
 
 def redact(text: str) -> str:

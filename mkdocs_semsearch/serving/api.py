@@ -326,7 +326,8 @@ class SearchApi:
         if given == "*" or tag_matches(given, tag):
             return ApiResponse.of(304, None, b"", (*headers, ("vary", "Accept-Encoding")))
         packed = "gzip" in call.headers.get("accept-encoding", "")
-        key = f"{tag} gzip" if packed else tag
+        # With the name of the index: a publisher could give a build the id of another one.
+        key = f"{self._name} {tag} gzip" if packed else f"{self._name} {tag}"
         recent = self._recent.get(key)
         if recent is not None:
             self._count_again(recent, call)

@@ -220,13 +220,15 @@ class _Parts:
     def is_known_host(self, header: str) -> bool:
         """Returns whether a `Host` header is a configured name, this machine's or the host of a served site.
 
-        A web page can make its own name resolve to this machine, but not `localhost` or an address.
+        A web page can make its own name resolve to this machine, but not `localhost` or an address. Beside other
+        indexes, the host of a published one does not count: its publisher could read the others from a page there.
         """
         allowed = {host.lower() for host in self.settings.hosts}
         name = host_name(header)
         if not allowed or "*" in allowed or name in allowed or is_loopback(name):
             return True
-        return name in map(str.lower, self.settings.mcp_hosts) or any(live.site_host() == name for live in self.watched)
+        sites = (live.site_host() for live in self.watched if not live.published or len(self.watched) == 1)
+        return name in map(str.lower, self.settings.mcp_hosts) or name in sites
 
     @property
     def open_paths(self) -> frozenset[str]:

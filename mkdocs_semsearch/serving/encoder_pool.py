@@ -125,7 +125,8 @@ class BoundedEncoder:
 
     def __init__(self, folder: Path, *, memory: int | None = None, seconds: float = QUERY_SECONDS) -> None:
         self.identity = read_identity(folder)
-        self._command = [sys.executable, "-m", __name__, str(folder), str(memory or MEMORY)]
+        # With -P, Python files in the current folder are not imported.
+        self._command = [sys.executable, "-P", "-m", __name__, str(folder), str(memory or MEMORY)]
         self._seconds = seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None

@@ -91,6 +91,7 @@ class LiveIndex:
         update: called before every check; updates a copy of a published index.
         give_up: cancels an `update` in progress.
         name: name of the index in the log; by default that of its folder.
+        published: whether the index is the copy of a published one, whose publisher chose its `site_url`.
     """
 
     def __init__(
@@ -102,8 +103,10 @@ class LiveIndex:
         update: Callable[[], object] | None = None,
         give_up: Callable[[], object] | None = None,
         name: str = "",
+        published: bool = False,
     ) -> None:
         self.index_dir = index_dir
+        self.published = published
         self._name = name or index_dir.name
         self._poll_seconds = poll_seconds
         self._open_index = open_index or EncoderPool().open
@@ -144,6 +147,7 @@ class LiveIndex:
             update=published.update,
             give_up=published.close,
             name=name or place,
+            published=True,
         )
 
     @contextmanager
@@ -169,7 +173,10 @@ class LiveIndex:
     def site_host(self) -> str:
         """Returns the host name of the loaded index's site in lower case; `""` if it has none."""
         loaded = self._loaded
-        return (urlsplit(loaded.searcher.manifest.site_url).hostname or "") if loaded is not None else ""
+        try:
+            return (urlsplit(loaded.searcher.manifest.site_url).hostname or "") if loaded is not None else ""
+        except ValueError:  # no address
+            return ""
 
     @property
     def health(self) -> IndexHealth:

@@ -21,6 +21,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from mkdocs_semsearch.memory import memory_in
+from mkdocs_semsearch.wording import visible
 
 _STARTED = time.time()
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -177,6 +178,23 @@ def accepted_request_id(given: str | None) -> str:
     return given if given and _ACCEPTED.fullmatch(given) else uuid.uuid4().hex
 
 
+LONGEST_MESSAGE = 4_000
+"""Greatest number of characters of a message in the log; a published index could make it repeat long texts."""
+
+
+class TextFormatter(logging.Formatter):
+    """Writes a record as text. A message is one line without control characters, which a terminal would obey."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name in `logging`
+        """Returns the line."""
+        record.message = visible(record.message[:LONGEST_MESSAGE])
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name in `logging`
+        """Returns a traceback."""
+        return visible(super().formatException(ei), "\n")
+
+
 class JsonFormatter(logging.Formatter):
     """Writes a record as one line of JSON: time, level, message, request id, and the fields from `extra`.
 
@@ -189,7 +207,7 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
-            "message": record.getMessage(),
+            "message": record.getMessage()[:LONGEST_MESSAGE],
         }
         if (request_id := REQUEST_ID.get()) is not None:
             line["request_id"] = request_id

@@ -184,7 +184,10 @@ def _logging(level: LogLevel, form: LogFormat) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            "text": {"format": "%(asctime)s %(levelname)s %(message)s"},
+            "text": {
+                "()": "mkdocs_semsearch.serving.metrics.TextFormatter",
+                "format": "%(asctime)s %(levelname)s %(message)s",
+            },
             "json": {"()": "mkdocs_semsearch.serving.metrics.JsonFormatter"},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},

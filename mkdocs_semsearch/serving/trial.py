@@ -81,7 +81,8 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
 
 
 def _run(folder: Path, memory: int, given_up: threading.Event) -> str:
-    command = [sys.executable, "-m", __name__, str(folder), str(memory)]
+    # With -P, Python files in the current folder are not imported.
+    command = [sys.executable, "-P", "-m", __name__, str(folder), str(memory)]
     with tempfile.TemporaryFile(dir=folder) as stderr:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr)
         try:

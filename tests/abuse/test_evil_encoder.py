@@ -19,7 +19,7 @@ from mkdocs_semsearch import SearchQuery, open_searcher
 from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding.onnx_encoder import OnnxEmbedder
-from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexCorruptError
+from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, IndexCorruptError
 from mkdocs_semsearch.insights.store import InsightStore
 from mkdocs_semsearch.serving import encoder_pool, published_index
 from mkdocs_semsearch.serving.encoder_pool import BoundedEncoder, EncoderPool
@@ -164,6 +164,35 @@ def test_the_trial_asks_long_queries(tmp_path, waste, sentence):
     manifest = read_manifest(tmp_path)
     with pytest.raises(IndexCorruptError, match=sentence):
         try_build(manifest, tmp_path / manifest.build_id, "http://127.0.0.1/", given_up=threading.Event())
+
+
+@pytest.mark.parametrize("kind", ["onnx", "sentence-transformers"])
+@pytest.mark.parametrize("name", ["{folder}", "~/encoder", "../encoder", "a/b/encoder", ".", "x y", ""])
+def test_no_path_in_a_manifest_leads_to_an_encoder(tmp_path, monkeypatch, kind, name):
+    """A publisher knows where the copy of its index is, and could name files in it as the model."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_encoder(tmp_path / "encoder")
+    build(tmp_path / "index")
+    body = json.loads((tmp_path / "index/manifest.json").read_text())
+    body["embedder"] |= {"kind": kind, "model": name.format(folder=tmp_path / "encoder")}
+    (tmp_path / "index/manifest.json").write_text(json.dumps(body))
+    monkeypatch.setattr(OnnxEmbedder, "__init__", lambda *_, **__: pytest.fail("the encoder is in this process"))
+    with EncoderPool().open(tmp_path / "index", published=True) as searcher:
+        assert searcher.search("keys").degraded
+        with pytest.raises(EmbeddingError, match=r"no name of a model"):
+            searcher.warm_up()
+
+
+def test_python_files_in_the_current_folder_are_not_run(tmp_path, monkeypatch):
+    """Somebody may ask a published index in the checkout of a stranger."""
+    publish_with_encoder(tmp_path / "index")
+    (tmp_path / "numpy.py").write_text("open('was-here', 'w')\nraise SystemExit(7)\n")
+    monkeypatch.chdir(tmp_path)
+    manifest = read_manifest(tmp_path / "index")
+    try_build(manifest, tmp_path / "index" / manifest.build_id, place="here", given_up=threading.Event())
+    with EncoderPool().open(tmp_path / "index", published=True) as searcher:
+        searcher.warm_up()
+    assert not (tmp_path / "was-here").exists()
 
 
 def test_a_process_that_ended_is_started_again(tmp_path):

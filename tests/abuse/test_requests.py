@@ -147,6 +147,22 @@ def test_only_known_hosts_are_answered(tmp_path, host, status):
         assert client.get("/healthz", headers={"Host": "10.0.0.7"}).status_code == 200
 
 
+def test_the_host_of_a_published_index_is_known_only_if_there_is_no_other_index(tmp_path):
+    """Its publisher chose the host, and could read the other indexes from a web page there."""
+    built(tmp_path / "index", [made_page("a.md", "About keys.")], site_url="https://evil.example/")
+    built(tmp_path / "odd", [made_page("a.md", "About keys.")], site_url="http://[x/")
+
+    def status(host, **indexes):
+        with TestClient(create_app(indexes if len(indexes) > 1 else indexes["one"], hosts=("a.example",))) as client:
+            return client.get("/docs", headers={"Host": host}).status_code
+
+    own, foreign = (LiveIndex(tmp_path / "index", open_index=open_small, published=given) for given in (False, True))
+    assert status("evil.example", one=foreign) == 200
+    odd = LiveIndex(tmp_path / "odd", open_index=open_small, published=True)
+    assert status("evil.example", one=foreign, two=odd) == 421
+    assert status("evil.example", one=own, two=odd) == 200
+
+
 def test_routes_for_orchestrators_answer_to_any_host_and_pages_of_these_names_do_not(index_dir):
     several = {"latest": LiveIndex(index_dir, open_index=open_small)}
     with TestClient(create_app(several, hosts=("search.example.org",))) as client:

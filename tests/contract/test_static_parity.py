@@ -240,6 +240,7 @@ FILTERS = (
     (In("page.title", ("auth", "errors")),),
     (Range("page.chunk_count", 3, None),),
     (Equals("tags", "nobody"),),
+    (Equals("constructor", "x"), Exists("__proto__", negate=True)),
 )
 
 

@@ -669,3 +669,14 @@ def test_measuring_without_arguments_asks_for_the_questions_only(capsys):
     with pytest.raises(SystemExit):
         main(["eval"])
     assert capsys.readouterr().err.endswith("are required: QUERIES.jsonl\n")
+
+
+def test_what_is_printed_has_nothing_that_a_terminal_obeys(run, tmp_path):
+    pages = [made_page("a\x1b[31mb.md", "Rotate keys \x1b]52;c;aGk=\x07 \u202enow.", title="Keys \x9b2J")]
+    folder = tmp_path / "index"
+    built(folder, pages, site_name="Site \x1b[2J", embedder=WordHashEmbedder("nothing"))
+    asked = ("query", "--index", folder, *LEXICAL)
+    for command in ((*asked, "keys"), (*asked, "zzz"), ("inspect", folder), ("lint", folder)):
+        done = run(*command)
+        assert done.stdout + done.stderr
+        assert not set("\x1b\x07\x9b\u202e") & set(done.stdout + done.stderr), command

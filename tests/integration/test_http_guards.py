@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 import threading
 
 import pytest
@@ -14,7 +15,7 @@ from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.admission import Admission, client_key
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.metrics import JsonFormatter
+from mkdocs_semsearch.serving.metrics import LONGEST_MESSAGE, JsonFormatter, TextFormatter
 from tests.api_calls import ACCEPT
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -369,3 +370,21 @@ def test_readiness_and_metrics_tell_of_refused_builds(tmp_path):
         "process_resident_memory_bytes ",
     ):
         assert sample in metrics
+
+
+def test_a_message_in_the_log_is_one_line_that_no_terminal_obeys():
+    record = logging.LogRecord(
+        "x", logging.WARNING, "x.py", 1, "refused: %s", ("a\n ERROR forged \x1b[31m\u202e",), None
+    )
+    line = TextFormatter("%(levelname)s %(message)s").format(record)
+    assert line == "WARNING refused: a  ERROR forged  [31m"
+    record.msg, record.args = "x" * 1_000_000, None
+    assert len(TextFormatter("%(message)s").format(record)) == LONGEST_MESSAGE
+    assert len(JsonFormatter().format(record)) < 2 * LONGEST_MESSAGE
+    try:
+        raise ValueError("\x1b[31m red")
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    said = TextFormatter("%(message)s").format(record)
+    assert "\x1b" not in said
+    assert "Traceback (most recent call last):\n" in said

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import json
 from collections import Counter
 
 import pytest
 from starlette.testclient import TestClient
 
+from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -300,3 +302,16 @@ def test_with_a_filter_only_indexes_with_a_match_have_results(tmp_path):
         assert client.post("/two/api/v1/search", json={"query": "install", **asked}).json()["total_results"] == 1
         nowhere = client.post("/api/v1/search", json={"query": "bread", "indexes": ["two"], **asked}).json()
         assert nowhere["total_results"] == 1
+
+
+def test_an_index_that_copies_the_build_id_of_another_does_not_answer_for_it(tmp_path):
+    built(tmp_path / "own", [made_page("own.md", "Rotate the keys.")])
+    built(tmp_path / "vendor", [made_page("vendor.md", "Rotate the keys.")])
+    manifest = json.loads((tmp_path / "vendor/manifest.json").read_text())
+    build_id = open_index(tmp_path / "own").manifest.build_id
+    (tmp_path / "vendor" / manifest["build_id"]).rename(tmp_path / "vendor" / build_id)
+    (tmp_path / "vendor/manifest.json").write_text(json.dumps(manifest | {"build_id": build_id}))
+    with TestClient(create_app(sources(tmp_path, "vendor", "own")), base_url="http://localhost") as client:
+        for name in ("vendor", "own"):
+            (result,) = client.get(f"/{name}/api/v1/search?q=keys").json()["results"]
+            assert result["page"]["path"] == f"{name}.md"

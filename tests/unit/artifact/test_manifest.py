@@ -100,6 +100,11 @@ def test_paths_that_climb_out_are_refused(path):
         with_file(sha256="a" * 63),
         with_file(sha256=None),
         with_file(mode=0o777),
+        with_file(path="a\nb"),
+        with_file(path="a\x1b[31mb"),
+        changed(site_name="x" * 10_001),
+        changed(facets=[{"name": "x", "type": "list", "label": "x" * 10_001}]),
+        with_embedder(query_prompt="x" * 10_001),
         with_embedder(dimension="64"),
         with_embedder(dimension=0),
         with_embedder(kind=1),
@@ -144,6 +149,12 @@ def test_another_format_names_both_versions_and_the_solution(number):
         manifest_from_json(changed(format=number), "here")
     assert f"format {number}," in str(caught.value)
     assert f"reads format {FORMAT}" in str(caught.value)
+
+
+def test_a_format_of_any_length_is_one_short_sentence():
+    with pytest.raises(IndexFormatError) as caught:
+        manifest_from_json(changed(format="x" * 1_000_000), "here")
+    assert len(str(caught.value)) < 300
 
 
 def test_another_format_is_reported_before_any_other_error():

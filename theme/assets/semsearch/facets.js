@@ -19,7 +19,7 @@ export async function fill(panel, parts) {
   // Loaded before any group is shown: a group that grows later would push the others down.
   const ranged = store.state.fields.some(({ type }) => RANGES.includes(type));
   const ranges = ranged && (await import("./ranges.js").catch(() => null));
-  const groups = {};
+  const groups = { __proto__: null };
   let opened = 0;
   store.on(["answer", "filters"], ({ answer, filters, fields }) => {
     if (!answer?.facets) return;

@@ -1,6 +1,7 @@
 /* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/columns.py. */
 
 const PAGE_FIELDS = {
+  __proto__: null, // a filter may be called `constructor`
   "page.path": "string",
   "page.url": "string",
   "page.title": "string",
@@ -15,6 +16,7 @@ const PAGE_FIELDS = {
   "page.content_hash": "string",
 };
 const CHUNK_FIELDS = {
+  __proto__: null,
   "chunk.kind": "string",
   "chunk.language": "string",
   "chunk.node_type": "list",
