@@ -327,7 +327,7 @@ class SearchApi:
             return ApiResponse.of(304, None, b"", (*headers, ("vary", "Accept-Encoding")))
         packed = "gzip" in call.headers.get("accept-encoding", "")
         # With the name of the index: a publisher could give a build the id of another one.
-        key = f"{self._name} {tag} gzip" if packed else f"{self._name} {tag}"
+        key = f"{self._name} {tag}{' gzip' if packed else ''}"
         recent = self._recent.get(key)
         if recent is not None:
             self._count_again(recent, call)

@@ -31,7 +31,17 @@ MAY_IMPORT = {
     "indexing": {"errors", "artifact", "lexical", "chunking", "embedding", "wording"},
     "searching": {"errors", "artifact", "lexical", "embedding"},
     "qdrant": {"errors", "artifact", "embedding", "lexical", "chunking", "indexing", "searching"},
-    "serving": {"errors", "artifact", "embedding", "http_client", "insights", "memory", "searching", "theme_files"},
+    "serving": {
+        "errors",
+        "artifact",
+        "embedding",
+        "http_client",
+        "insights",
+        "memory",
+        "searching",
+        "theme_files",
+        "wording",
+    },
     "site": {
         "errors",
         "artifact",
