@@ -52,11 +52,7 @@ _CHANGELOG_NAME = re.compile(
     rf"{_CHANGELOG}(?: (?:in|for|of)\b.*| [\w.]*\d.*)?|(?:.* )?v?\d+(?:\.\w+)+ (?:announcement|notes)"
 )
 _CHANGELOG_MAYBE = re.compile(r"change(?:s| history)|history|news|releases|versions?")
-_MIGRATION = re.compile(r"\b(?:migrat|upgrad)")
-_VERSION_IN_NAME = re.compile(r"\bv\d+\b|\b\d+\.\d")
-"""A version in the name or title of a guide to migration, `v2-to-v3`. Most readers have another one, or have migrated:
-on three sites key words such as *swarm* or *graphql* found this page first, and questions about migration still do."""
-
+_NO_CHANGELOG = re.compile(r"\b(?:migrat|upgrad)")
 
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DAY = r"\d\d?(?:st|nd|rd|th)?"
@@ -217,9 +213,7 @@ def _is_changelog(folders: Sequence[str], name: str, title: str, headings: Seque
     names = [_words(name), _words(title)]
     if _VERSIONS_ONLY.fullmatch(title.strip()):
         return True
-    if any(map(_MIGRATION.search, (*names, *map(_words, folders[-1:])))) and any(map(_VERSION_IN_NAME.search, names)):
-        return True
-    if any(map(_MIGRATION.search, names)):
+    if any(_NO_CHANGELOG.search(text) for text in names):
         return False
     if any(_CHANGELOG_NAME.fullmatch(text) for text in (*names, *map(_words, folders))):
         return True
