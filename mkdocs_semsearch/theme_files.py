@@ -63,6 +63,8 @@ def plural_category(language: str, count: int) -> str:
         return {0: "zero", 1: "one", 2: "two"}.get(count, "few" if few else "many" if last_two >= 11 else "other")
     if language == "he":
         return {1: "one", 2: "two"}.get(count, "other")
+    if language in ("ja", "ko", "zh", "zh-hant"):
+        return "other"
     if language == "ru":
         if last == 1 and last_two != 11:
             return "one"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -20,6 +21,9 @@ from mkdocs_semsearch.searching.response import Result, SearchResponse, to_json
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.wording import counted, file_size, visible
 
+_OBEYED = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys and that JSON does not escape."""
+
 
 def print_as(form: str, value: Any, text: str) -> None:
     """Prints a value as JSON if that is the form, otherwise its text."""
@@ -36,7 +40,8 @@ def print_text(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Prints a value as JSON, with escapes if the terminal cannot show all characters."""
-    print(json.dumps(value, ensure_ascii=not _writes_utf8(), indent=2))
+    text = json.dumps(value, ensure_ascii=not _writes_utf8(), indent=2)
+    print(_OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def print_html(text: str) -> None:

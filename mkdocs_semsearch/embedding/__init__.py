@@ -56,9 +56,9 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     return embedder
 
 
-_NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
-"""A hub id, or the last component of a folder, see `EmbedderIdentity`. From a manifest, no path is opened: a publisher
-could name the folder of the files that have just been downloaded, where nothing limits an encoder.
+_NAME = re.compile(r"[^/\\~.][^/\\]*(?:/[^/\\.][^/\\]*)?")
+"""A hub id, or the last component of a folder, see `EmbedderIdentity`. A manifest cannot name the folder of the files
+that have just been downloaded, where nothing limits an encoder.
 """
 
 

@@ -30,6 +30,7 @@ from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
 from mkdocs_semsearch.lexical.languages import languages_without_stemmer, page_stemmers, stemmer_for
+from mkdocs_semsearch.lexical.terms import names_among
 
 GENERATOR = f"mkdocs-semsearch {version('mkdocs-semsearch')}"
 
@@ -190,6 +191,7 @@ class BuildWriter:
             **several,
             **({"without_stemmer": list(analysis.without_stemmer)} if analysis.without_stemmer else {}),
             "common": list(common),
+            "names": names_among(common, self.options.site_name),
             "code_pairs": True,
             **self._readers.to_json(),
             **({} if self.options.semantic_share is None else {"semantic": self.options.semantic_share}),

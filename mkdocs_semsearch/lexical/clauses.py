@@ -17,9 +17,9 @@ from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.reading import MOST_FORMS, SHORTEST_BEGINNING, QueryWords, read_words
 from mkdocs_semsearch.lexical.terms import (
     CODE_PAIR_WEIGHT,
-    COMMON_WEIGHT,
     CORRECTION_WEIGHT,
     IDENTIFIER_WEIGHT,
+    NAME_WEIGHT,
     PAIR_WEIGHT,
     PART_WEIGHT,
     PREFIX_WEIGHT,
@@ -63,7 +63,7 @@ class Clause:
 def word_clauses(question: Question, words: QueryWords) -> Iterator[Clause]:
     """Yields the clauses for the single words of a question."""
     for word in dict.fromkeys(question.telling):
-        factor = COMMON_WEIGHT if word in question.common else 1.0
+        factor = NAME_WEIGHT if word in question.named else 1.0
         joined, terms = question.joined.get(word), words.terms(word)
         for term in filter(None, dict.fromkeys((*terms, joined))):
             yield Clause("word", (term,), factor)
@@ -153,6 +153,7 @@ class Clauses:
         self._terms = terms
         self._analysis = analysis = Analysis.of(settings)
         self._common = frozenset(settings.get("common", ()))
+        self._names = frozenset(settings.get("names", ()))
         self.chunks = terms.num_docs
         self.links = links_of(analysis.stop_words)
         self._has_code_pairs = bool(settings.get("code_pairs"))
@@ -218,6 +219,11 @@ class Clauses:
         """Returns whether a word occurs on most pages."""
         terms = self.terms(word) if self._common else ()
         return bool(terms) and self._common.issuperset(terms) and self.tells(word)
+
+    def is_name(self, word: str) -> bool:
+        """Returns whether a word is in the site's name."""
+        terms = self.terms(word) if self._names else ()
+        return bool(terms) and self._names.issuperset(terms)
 
     def is_written(self, term: str) -> bool:
         """Returns whether a word occurs in the index in exactly this form."""

@@ -36,7 +36,7 @@ class Question:
         phrases: the whole question, if it is completely in double quotes; it must occur word for word.
         quoted: phrases in double quotes inside a question; they add to the score but are not required.
         telling: the words that rank: all words except stop words, or all words if there are only stop words.
-        common: telling words that occur on most pages, if there are others; they rank with less weight.
+        named: telling words of the site's name beside a few others; they rank with less weight.
         embedded: the text that is embedded: `text` without a marker such as `[BUG]` in front, and without the words
             that occur on most pages.
         joined: words that the index has only with their parts joined otherwise, each with its `joined_name`:
@@ -55,7 +55,7 @@ class Question:
     phrases: tuple[str, ...] = ()
     quoted: tuple[str, ...] = ()
     telling: tuple[str, ...] = ()
-    common: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     embedded: str = ""
     joined: Mapping[str, str] = field(default_factory=dict)
     divided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -85,11 +85,11 @@ class Question:
 
     @property
     def distinctive_names(self) -> tuple[str, ...]:
-        """The question without its `common` words, if it has any: `install pixi` on Pixi's site is `install`.
+        """The question without the site's name, if it has it: `install pixi` on Pixi's site is `install`.
 
         A heading that equals one of these has all words of the question that distinguish pages.
         """
-        return tuple(dict.fromkeys(self._readings(self.common))) if self.common else ()
+        return tuple(dict.fromkeys(self._readings(self.named))) if self.named else ()
 
     def _readings(self, without: Container[str] = ()) -> Iterator[str]:
         """Yields the words with their corrections, and the telling ones of these."""

@@ -76,6 +76,11 @@ class EncoderPool:
             with self._lock:
                 embedder = self._encoder(index.manifest, index.build_dir, published)
                 vectors = None if embedder is None else self._vectors.setdefault(embedder, QueryVectors())
+            model = index.manifest.embedder.model
+            if published and embedder is None and model and Path(model).exists():
+                raise IndexCorruptError(
+                    f"The index names its model {model!r}, which is a file or folder here, too: start in another one."
+                )
             # `open_index` has verified the files.
             searcher = open_searcher(index_dir, embedder=embedder, vectors=vectors, verify=False, store_url=store_url)
             if searcher.build_id == index.manifest.build_id:  # otherwise the index was replaced meanwhile

@@ -182,12 +182,18 @@ LONGEST_MESSAGE = 4_000
 """Greatest number of characters of a message in the log; a published index could make it repeat long texts."""
 
 
+def _shortened(message: str) -> str:
+    """Returns the beginning and the end of a long message: the reason of an error is at its end."""
+    half = LONGEST_MESSAGE // 2
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:half]} … {message[-half:]}"
+
+
 class TextFormatter(logging.Formatter):
     """Writes a record as text. A message is one line without control characters, which a terminal would obey."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name in `logging`
         """Returns the line."""
-        record.message = visible(record.message[:LONGEST_MESSAGE])
+        record.message = visible(_shortened(record.message))
         return super().formatMessage(record)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name in `logging`
@@ -207,7 +213,7 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
-            "message": record.getMessage()[:LONGEST_MESSAGE],
+            "message": _shortened(record.getMessage()),
         }
         if (request_id := REQUEST_ID.get()) is not None:
             line["request_id"] = request_id

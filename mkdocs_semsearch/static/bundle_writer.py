@@ -179,7 +179,7 @@ def precision_for(chunks: int) -> Precision:
 def _made_with(manifest: Manifest) -> bytes:
     """Returns a hash of what all parts of a bundle depend on: the code that makes them, and the site's own words."""
     # Common words are only in the pointer, and one edit may change them.
-    settings = {name: value for name, value in manifest.lexical.items() if name != "common"}
+    settings = {name: value for name, value in manifest.lexical.items() if name not in ("common", "names")}
     return hash_of(code_digest(), manifest.generator.encode(), json.dumps(settings, sort_keys=True).encode())
 
 
@@ -333,7 +333,7 @@ def _write_words(
         "suffixes": suffix_rules(postings.stems),
         "stop": _stop_words(postings, analyzer, stop_words),
         "links": list(links_of(stop_words)),
-        "common": manifest.lexical.get("common", []),
+        **{name: manifest.lexical.get(name, []) for name in ("common", "names")},
     }
 
 

@@ -225,6 +225,7 @@ class StaticLexical:
         self._unit: int = bundle.pointer["lexical"]["unit"]
         self._stop_words = frozenset(bundle.pointer["lexical"].get("stop", ()))
         self._common = frozenset(bundle.pointer["lexical"].get("common", ()))
+        self._names = frozenset(bundle.pointer["lexical"].get("names", ()))
         self.links: tuple[str, ...] = tuple(bundle.pointer["lexical"].get("links", ()))
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
@@ -317,6 +318,11 @@ class StaticLexical:
         """Returns whether a word occurs on most pages."""
         terms = terms_of(word)
         return bool(terms) and self._common.issuperset(terms)
+
+    def is_name(self, word: str) -> bool:
+        """Returns whether a word is in the site's name."""
+        terms = terms_of(word)
+        return bool(terms) and self._names.issuperset(terms)
 
     def knows(self, term: str) -> bool:
         """Returns whether a word occurs in the bundle, in this form or another."""

@@ -175,7 +175,9 @@ def tuned_table(index_dir: Path, embedder: Embedder, *, base: TokenTable | None,
     """
     sentences = site_sentences(_chunks(index_dir), MOST_SENTENCES)
     path = cache_dir / f"static-table-{_key(sentences, embedder, base)}.npz"
-    with contextlib.suppress(OSError, EOFError, ValueError, LookupError, BadZipFile):  # not there yet, or damaged
+    with contextlib.suppress(
+        OSError, EOFError, ValueError, LookupError, RuntimeError, BadZipFile
+    ):  # missing or damaged
         return read_table(path)
     if find_spec("torch") is None:
         raise MissingExtraError(

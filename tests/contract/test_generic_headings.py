@@ -122,9 +122,9 @@ def site_with_a_name():
     [("install pixi", "Install"), ("pixi uninstall", "Uninstall"), ("Pixi mirrors", "Mirrors for beginners")],
 )
 def test_the_name_of_the_product_says_nothing(opened, asked, heading):
-    section = opened(list(site_with_a_name()))(asked)["results"][0]["sections"][0]
+    section = opened(list(site_with_a_name()), site_name="Pixi docs")(asked)["results"][0]["sections"][0]
     assert section["heading_hierarchy"][-1] == heading
 
 
 def test_only_the_name_of_the_product_asks_for_it(opened):
-    assert opened(list(site_with_a_name()))("pixi")["results"][0]["page"]["title"] == "Pixi"
+    assert opened(list(site_with_a_name()), site_name="Pixi docs")("pixi")["results"][0]["page"]["title"] == "Pixi"

@@ -676,7 +676,8 @@ def test_what_is_printed_has_nothing_that_a_terminal_obeys(run, tmp_path):
     folder = tmp_path / "index"
     built(folder, pages, site_name="Site \x1b[2J", embedder=WordHashEmbedder("nothing"))
     asked = ("query", "--index", folder, *LEXICAL)
-    for command in ((*asked, "keys"), (*asked, "zzz"), ("inspect", folder), ("lint", folder)):
+    json = ("--format", "json")
+    for command in ((*asked, "keys"), (*asked, "zzz"), (*asked, "keys", *json), ("inspect", folder), ("lint", folder)):
         done = run(*command)
         assert done.stdout + done.stderr
         assert not set("\x1b\x07\x9b\u202e") & set(done.stdout + done.stderr), command

@@ -83,7 +83,6 @@ def test_damaged_records_are_a_sentence(store):
         InsightStore.existing(store.folder)
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
 def test_records_whose_json_is_of_another_kind_are_a_sentence(store):
     store.write([search("rotate keys")])
     with closing(sqlite3.connect(store.folder / FILE)) as database, database:
@@ -92,6 +91,7 @@ def test_records_whose_json_is_of_another_kind_are_a_sentence(store):
         store.read()
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
 def test_records_of_another_user_are_a_sentence(store):
     store.write([search("rotate keys")])
     os.seteuid(65534)

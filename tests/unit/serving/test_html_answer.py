@@ -193,7 +193,13 @@ def test_labels_of_facets_that_nobody_declared_are_in_the_language_of_the_site(t
 
 @pytest.mark.parametrize(
     ("language", "pages", "said"),
-    [("ru", 1, "1 результат"), ("ru", 3, "3 результата"), ("ru", 7, "7 результатов"), ("ar", 2, "نتيجتان")],
+    [
+        ("ru", 1, "1 результат"),
+        ("ru", 3, "3 результата"),
+        ("ru", 7, "7 результатов"),
+        ("ar", 2, "نتيجتان"),
+        ("ja", 1, "1 件"),
+    ],
 )
 def test_numbers_are_in_the_plural_form_of_the_language(tmp_path, language, pages, said):
     made = [made_page(f"{number}.md", f"server number {number}") for number in range(pages)]

@@ -256,12 +256,15 @@ export class SemsearchDialog extends HTMLElement {
   }
 }
 
+const primary = (tag) => tag.toLowerCase().split(/[-_]/)[0];
+
 /** Builds the dialog. */
 export async function start(host, { config, root, base, mac }, element = SemsearchDialog) {
   // Material clears the head.
   const styled = loadStyle(host, new URL("dialog.css", base));
   const { lang } = document.documentElement;
-  const reader = config.languages && lang && { language: lang }; // a theme may write pt for pt-BR
+  const spoken = config.languages?.some((tag) => primary(tag) === primary(lang)); // a theme may write pt for pt-BR
+  const reader = spoken && { language: lang };
   const { language = lang } = reader || config;
   const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root));
   const engine = Promise.resolve(choice).catch(() => null);

@@ -69,10 +69,11 @@ export class Failover {
       return;
     }
     if (!search.down) return;
+    const same = questionKey(asked) === questionKey(store.state);
+    if (!same && isQuestion(store.state)) return this.#retry(); // the browser has answered what was typed meanwhile
     search.down = false;
     this.#attempts = 0;
-    if (any && questionKey(asked) === questionKey(store.state)) search.improve(found);
-    else if (isQuestion(store.state)) search.ask(0); // the browser has answered what was typed meanwhile
+    if (any && same) search.improve(found);
     else store.set({ mode: first.mode });
     search.loadFields();
   }

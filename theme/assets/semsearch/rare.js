@@ -19,7 +19,8 @@ export async function addButton(host, config, key) {
 /** Returns the text of the button. A page in English loads no further file for it. */
 async function label({ language = document.documentElement.lang, languages, strings }) {
   const { lang } = document.documentElement;
-  const spoken = (languages && lang) || language;
+  const primary = (tag) => tag.toLowerCase().split(/[-_]/)[0];
+  const spoken = languages?.some((tag) => primary(tag) === primary(lang)) ? lang : language;
   if (strings?.search || /^(?:en|$)/i.test(spoken)) return strings?.search ?? "Search";
   const { loadStrings } = await import("./ui.js");
   return (await loadStrings(new URL(".", import.meta.url), spoken, strings))("search");

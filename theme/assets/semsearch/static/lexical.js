@@ -10,6 +10,7 @@ import { Matcher, Words } from "./words.js";
 const UNIT = 10; // weights of clauses are whole tenths
 const LOOK_UP_WORDS = 2; // in a question of at most so many words, the last may be the beginning of a longer one
 const LEAST_TELLING = 2;
+const FEW = 4; // words beside which the site's name has less weight
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
 const MAX_FORMS = 2;
@@ -27,6 +28,7 @@ export class Lexical {
     this.headings = weights.headings;
     this.stop = new Set(lexical.stop);
     this.common = new Set(lexical.common);
+    this.names = new Set(lexical.names);
     this.links = lexical.links ?? [];
   }
 
@@ -41,11 +43,12 @@ export class Lexical {
     const remaining = kept.filter((word) => this.#tells(word) && !all(termsOf(word), COMPARING));
     const told = question.words.filter((word) => this.#tells(word));
     const telling = told.length ? told : question.words;
-    const common = telling.filter((word) => all(termsOf(word), this.common));
+    const named = telling.filter((word) => all(termsOf(word), this.names));
+    const others = telling.length - named.length;
     return {
       ...question,
       telling,
-      common: new Set(common.length < telling.length ? common : []),
+      named: new Set(others && others <= FEW ? named : []),
       embedded: (remaining.length >= LEAST_TELLING ? kept : words).join(" "),
     };
   }
@@ -99,8 +102,8 @@ export class Lexical {
     const unfinished = typed.at(-1) ?? "";
     const ends = [unfinished, ...identifierParts(unfinished)].flatMap(termsOf);
     const lastTerm = ends.filter((end) => matchesAlone(end, unfinished)).at(-1);
-    const { text, telling, common } = question;
-    const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, text, typed, telling, common });
+    const { text, telling, named } = question;
+    const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, text, typed, telling, named });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
@@ -216,10 +219,10 @@ class Asked {
 
   *#clauses() {
     const tenths = (weight) => rounded(UNIT * weight, 0);
-    const { common = 1, correction, identifier, part, completion } = this.clauses;
+    const { name, correction, identifier, part, completion } = this.clauses;
     const find = (term, weight) => [this.known.find(term), tenths(weight)];
     for (const { word, terms, corrections, divided, forms, parts, joined } of this.words) {
-      const factor = this.common.has(word) ? common : 1;
+      const factor = this.named.has(word) ? name : 1;
       for (const term of new Set([...terms, joined].filter(Boolean))) yield find(term, factor);
       for (const term of divided) yield find(term, factor);
       for (const term of corrections) yield find(term, factor * correction);
@@ -246,10 +249,10 @@ class Asked {
     return ranks;
   }
 
-  /** Returns a mask as `withAll`; a heading that is the question without its common words counts too. */
+  /** Returns a mask as `withAll`; a heading that is the question without the site's name counts too. */
   headed(among, core) {
     const mask = this.withAll(among, true) ?? new Uint8Array(this.rows);
-    for (const text of this.common.size ? this.#readings(this.common) : [])
+    for (const text of this.named.size ? this.#readings(this.named) : [])
       for (const [row] of this.#named(text, core)) mask[row] = 1;
     return among.some((row) => mask[row]) ? mask : null;
   }
