@@ -275,10 +275,10 @@ def headings_of(name: str, site: Searcher) -> list[EvaluationQuery]:
 
 
 def product_name(site: Searcher) -> str | None:
-    """Returns the most frequent word of a site that does not distinguish its pages, mostly the product's name."""
+    """Returns the most frequent word of the site's name, if it is on most pages."""
     backend = site._backend
-    common: Sequence[str] = site.manifest.lexical.get("common", ())
-    return min(common, key=lambda word: backend.read(read_question(word), correct=False).weight, default=None)
+    names: Sequence[str] = site.manifest.lexical.get("names", ())
+    return min(names, key=lambda word: backend.read(read_question(word), correct=False).weight, default=None)
 
 
 def key_words(site: Searcher, text: str, count: int) -> str | None:
