@@ -218,7 +218,7 @@ def write(numbers: Numbers) -> None:
 
 
 def cases_of(name: str, site: Searcher, sets: Mapping[str, Sequence[EvaluationQuery]]) -> Iterator[Case]:
-    """Yields the questions of a site, each also as its two or three rarest words, and after the product's name."""
+    """Yields the questions of a site, each also cut to its two or three rarest words, and after the product's name."""
     product = product_name(site)
     for question_set, queries in sets.items():
         for item in queries:

@@ -221,7 +221,7 @@ class Clauses:
         return bool(terms) and self._common.issuperset(terms) and self.tells(word)
 
     def is_name(self, word: str) -> bool:
-        """Returns whether a word is in the site's name."""
+        """Returns whether a word is in the site's name and occurs on most pages."""
         terms = self.terms(word) if self._names else ()
         return bool(terms) and self._names.issuperset(terms)
 

@@ -14,8 +14,8 @@ from mkdocs_semsearch.lexical.question import Question, spoken_words
 from mkdocs_semsearch.lexical.terms import inverse_frequency
 
 MOST_BESIDE_NAME = 4
-"""Greatest number of other telling words beside which the site's name ranks with less weight. In longer questions it is
-part of a sentence: without this limit real questions lose .001, without a server .004."""
+"""The site's name ranks with less weight if a question has at most this number of other telling words. In longer
+questions the name is part of a sentence: without this limit real questions lose .001, without a server .004."""
 
 LEAST_TELLING = 2
 """Least number of words that must remain when words that occur on most pages are not embedded."""
@@ -67,7 +67,7 @@ class QueryWords(Protocol):
         ...
 
     def is_name(self, word: str) -> bool:
-        """Returns whether a word is a common one in the site's name, see `names_among`."""
+        """Returns whether a word is in the site's name and occurs on most pages, see `names_among`."""
         ...
 
     def knows(self, term: str) -> bool:

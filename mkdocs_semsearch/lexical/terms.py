@@ -49,6 +49,9 @@ LEAST_PAGES = 10
 _SAMPLED_PAGES = 400
 """Greatest number of pages whose words are counted; the error of a share of 0.7 is then at most 0.05."""
 
+_WORDS_OF_NAME = 10
+"""Number of words of a site's name that are read, because some names are sentences; chosen, not measured."""
+
 _WORD = re.compile(r"[^\W_]+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 """The same for lower-cased ASCII, which takes two thirds of the time."""
@@ -92,12 +95,9 @@ def common_words(sample: Sequence[Mapping[str, int]], chunks: int, stemmer: str 
 
 def names_among(common: Iterable[str], site_name: str) -> list[str]:
     """Returns the common words that are in the site's name, also joined: `argocd` of *Argo CD*."""
-    words = _words_in(site_name.lower())[:_MOST_WORDS_OF_A_NAME]
+    words = _words_in(site_name.lower())[:_WORDS_OF_NAME]
     runs = {"".join(words[start:end]) for end in range(len(words) + 1) for start in range(end)}
     return [word for word in common if word in runs]
-
-
-_MOST_WORDS_OF_A_NAME = 10
 
 
 def may_be_typo(term: str) -> bool:

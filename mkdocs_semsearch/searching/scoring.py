@@ -319,13 +319,11 @@ class Scoring:
         """
         if not self._by_words:
             return None
-        named = (row for name in self._question.distinctive_names for row in self._sides.names.ranks(name))
-        rows = [*self._sides.lexical.headed_rows(self._question), *named]
-        if not rows:
-            return None
         headed = np.zeros(len(self._priors), np.bool_)
-        headed[rows] = True
-        return headed
+        headed[self._sides.lexical.headed_rows(self._question)] = True
+        for name in self._question.distinctive_names:
+            headed[list(self._sides.names.ranks(name))] = True
+        return headed if headed.any() else None
 
     @functools.cached_property
     def _with_phrases(self) -> NDArray[np.bool_] | None:

@@ -139,10 +139,12 @@ class OpenedIndexes:
         def asked(*, falls_back: bool) -> dict[str, dict[str, Any]]:
             return {name: _first(index, query, wanted, falls_back=falls_back) for name, index in self._indexes.items()}
 
-        answers = asked(falls_back=not query.filters)
-        if query.filters and any(body["total_results"] for body in answers.values()):
-            return answers, False
-        return asked(falls_back=True) if query.filters else answers, True
+        falls_back = not query.filters
+        answers = asked(falls_back=falls_back)
+        if not falls_back and not any(body["total_results"] for body in answers.values()):
+            falls_back = True
+            answers = asked(falls_back=falls_back)
+        return answers, falls_back
 
     def facets(self) -> dict[str, Any]:
         """Returns the facet fields of all indexes; counts of fields with the same name and type are added."""

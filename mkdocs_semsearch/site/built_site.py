@@ -310,11 +310,13 @@ def _files_below(top: Path) -> Iterator[Path]:
     """Yields the files of a folder and, like MkDocs, of the folders to which it has links; not of one around a link."""
     for name, folders, files in os.walk(top, followlinks=True):
         folder = Path(name)
-        around = (folder.resolve(), *folder.resolve().parents)
-        folders[:] = [
-            sub for sub in folders if not (folder / sub).is_symlink() or (folder / sub).resolve() not in around
-        ]
+        folders[:] = [sub for sub in folders if not _leads_around(folder / sub)]
         yield from (folder / file for file in files)
+
+
+def _leads_around(path: Path) -> bool:
+    """Returns whether a path is a link to a folder that contains the link."""
+    return path.is_symlink() and path.parent.resolve().is_relative_to(path.resolve())
 
 
 def _printable(path: str) -> str:

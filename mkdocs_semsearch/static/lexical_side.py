@@ -320,7 +320,7 @@ class StaticLexical:
         return bool(terms) and self._common.issuperset(terms)
 
     def is_name(self, word: str) -> bool:
-        """Returns whether a word is in the site's name."""
+        """Returns whether a word is in the site's name and occurs on most pages."""
         terms = terms_of(word)
         return bool(terms) and self._names.issuperset(terms)
 

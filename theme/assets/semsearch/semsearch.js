@@ -84,7 +84,7 @@
   const shortcutOf = (event, at) => {
     const key = event.key?.toLowerCase();
     const mod = mac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
-    // Other scripts have no k: there the place of the key counts.
+    // Keyboards for other scripts have no k: there the position of the key counts.
     const isK = key === "k" || (event.code === "KeyK" && !/^[a-z]$/.test(key));
     if (mod && isK && !event.shiftKey && !event.altKey) return allowed("mod+k") && "mod+k";
     if (event.ctrlKey || event.metaKey || event.altKey || at.matches(EDITABLE)) return null;

@@ -10,10 +10,10 @@ import { Matcher, Words } from "./words.js";
 const UNIT = 10; // weights of clauses are whole tenths
 const LOOK_UP_WORDS = 2; // in a question of at most so many words, the last may be the beginning of a longer one
 const LEAST_TELLING = 2;
-const FEW = 4; // words beside which the site's name has less weight
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
 const MAX_FORMS = 2;
+const MAX_OTHERS = 4; // words beside which the site's name has less weight; MOST_BESIDE_NAME in Python
 const TITLE = 3; // the rank of a title
 const [LEVEL, IN_HEADING] = [15, 16]; // bits of an impact: the score, and whether the word is in the heading
 
@@ -48,7 +48,7 @@ export class Lexical {
     return {
       ...question,
       telling,
-      named: new Set(others && others <= FEW ? named : []),
+      named: new Set(others && others <= MAX_OTHERS ? named : []),
       embedded: (remaining.length >= LEAST_TELLING ? kept : words).join(" "),
     };
   }
