@@ -141,7 +141,7 @@ class OnnxEmbedder:
             yield from map(self._encode, texts)
             return
         # One text per core is faster than one text on all cores; ONNX Runtime releases the interpreter's lock.
-        with ThreadPoolExecutor(_cores()) as pool:
+        with ThreadPoolExecutor(core_count()) as pool:
             yield from pool.map(self._encode, texts)
 
     def _encode(self, text: str) -> NDArray[np.float32]:
@@ -210,7 +210,7 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
-def _cores() -> int:
+def core_count() -> int:
     """Returns the number of cores that this process may use: in a container often fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -307,6 +307,7 @@ class ChunkCache:
     def save(self) -> None:
         """Writes the new values, and marks the others as used."""
         self._contents.put(self._new)
+        self._new.clear()
         self._contents.touch()
 
     def _key(self, document: Document) -> bytes:

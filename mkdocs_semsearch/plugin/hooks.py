@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.insights.lint import Finding
     from mkdocs_semsearch.plugin.pages import MkDocsPages
     from mkdocs_semsearch.searching.searcher import Searcher
+    from mkdocs_semsearch.site.early_embedding import EarlyEmbedding
 
 log = get_plugin_logger("semsearch")
 
@@ -68,6 +69,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
         self._preview = Preview()
         self._hinted = False
+        self._early: EarlyEmbedding | None = None
 
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
@@ -98,6 +100,13 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if not hasattr(self, "_pages"):  # a preview keeps its pages from build to build
             self._pages = MkDocsPages()
         self._pages.begin(exclude=self._settings.exclude, keep=self._serving and self._dirty)
+        if not self._serving and not self._dirty:
+            from mkdocs_semsearch.site.early_embedding import EarlyEmbedding
+
+            try:
+                self._early = EarlyEmbedding.start(self._settings, self._embedder())
+            except SemsearchError as error:
+                raise PluginError(f"semsearch: {error}") from error
 
     @event_priority(-1000)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -139,6 +148,15 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._pages.read_source(markdown, page, config)
         return markdown
 
+    @event_priority(-1000)
+    def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+        """Has the text of a page embedded while MkDocs renders other pages, in a first build."""
+        if self._early is not None:
+            document = self._pages.preliminary(page, html, config)
+            if document is not None:
+                self._early.add(document)
+        return html
+
     @event_priority(10)
     def on_page_context(
         self, context: TemplateContext, *, page: Page, config: MkDocsConfig, nav: Navigation
@@ -177,18 +195,20 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth -= 1
         if self._depth > 0:
             return
+        embedded_early = self._stop_early()
         publish_assets(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
         complete = self._pages.finish()
         if self._serving:
             self._index_preview(config)
         elif complete:
-            self._index_build(config)
+            self._index_build(config, embedded_early)
         else:
             log.info("The index is unchanged, because a dirty build renders only some pages: build without --dirty")
 
     def on_build_error(self, *, error: Exception) -> None:
         """Resets the nesting depth after a failed build."""
         self._depth = 0
+        self._stop_early()
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]
@@ -221,7 +241,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def _preview_url(self, config: MkDocsConfig) -> str | None:
         return preview_path(config.site_url) if self._preview_answers else None
 
-    def _index_build(self, config: MkDocsConfig) -> None:
+    def _stop_early(self) -> int:
+        """Ends the early embedding; returns the number of chunk texts that it embedded."""
+        early, self._early = self._early, None
+        return 0 if early is None else early.stop()
+
+    def _index_build(self, config: MkDocsConfig, embedded_early: int) -> None:
         settings, site_dir = self._settings, Path(config.site_dir)
         progress = EmbeddingProgress(log.info)
         try:
@@ -231,6 +256,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 settings=settings,
                 embedder=self._embedder(),
                 progress=progress,
+                embedded_early=embedded_early,
             )
             widget_files.add_languages(site_dir, report.languages, report.facets)
             if settings.related:

@@ -121,6 +121,18 @@ class MkDocsPages:
         if not page.meta and source.startswith("---") and (header := read_front_matter(source)).problem:
             self._problems[page.file.dest_uri] = unreadable(page.file.src_uri, header)
 
+    def preliminary(self, page: Page, html: str, config: MkDocsConfig) -> Document | None:
+        """Returns a page of which only the Markdown has been rendered, or None if it is left out of the search.
+
+        Its chunks depend on nothing that is still missing, except that a plugin may change the HTML once more.
+        """
+        if self._why_left_out(page, {}, config):
+            return None
+        key = page.file.dest_uri
+        trail = self._trails.get(key)
+        document = _document(page, self._sources.get(key), config, None, listed=True, breadcrumbs=trail)
+        return replace(document, html=html)
+
     def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
         """Collects a page just before it is rendered with the theme's template."""
         key = page.file.dest_uri
@@ -236,7 +248,7 @@ def _document(
     page: Page,
     source: str | None,
     config: MkDocsConfig,
-    dates: PageDates,
+    dates: PageDates | None,
     *,
     listed: bool,
     breadcrumbs: tuple[str, ...] | None,
@@ -259,8 +271,8 @@ def _document(
         breadcrumbs=breadcrumbs,
         listed=listed,
         language=getattr(file, "locale", None) or site_language(config),
-        committed=None if generated else dates.committed(path),
-        written=None if generated else dates.written(path),
+        committed=None if generated or dates is None else dates.committed(path),
+        written=None if generated or dates is None else dates.written(path),
         generated_from=file.src_uri if generated else None,
     )
 

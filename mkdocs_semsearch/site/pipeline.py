@@ -15,8 +15,10 @@ from mkdocs_semsearch.memory import collecting_only_new, limit_arenas
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
+    from mkdocs_semsearch.chunking import Chunker
     from mkdocs_semsearch.chunking.document import ChunkedPage, Document
     from mkdocs_semsearch.embedding.protocol import Embedder, Progress
+    from mkdocs_semsearch.indexing import ChunkCache, ContentCache
     from mkdocs_semsearch.indexing.build import BuildReport
     from mkdocs_semsearch.indexing.writers import StoreWriter
 
@@ -209,6 +211,7 @@ def index_site(
     settings: Settings,
     embedder: Embedder,
     progress: Progress | None = None,
+    embedded_early: int = 0,
 ) -> SiteReport:
     """Chunks, embeds and writes a site.
 
@@ -218,6 +221,7 @@ def index_site(
         settings: the options, with the folder for the index.
         embedder: the embedder that `settings` names, or a replacement.
         progress: called while texts are being embedded.
+        embedded_early: number of chunk texts that this build has already embedded, see `EarlyEmbedding`.
 
     Raises:
         ConfigurationError: the client of the store is not installed.
@@ -259,7 +263,13 @@ def index_site(
         progress=progress,
         store=_open_store(settings.store),
     )
-    report = replace(report, seconds=time.perf_counter() - started)
+    early = min(embedded_early, report.reused)
+    report = replace(
+        report,
+        embedded=report.embedded + early,
+        reused=report.reused - early,
+        seconds=time.perf_counter() - started,
+    )
     return SiteReport(report, warnings, languages, facets, uncached, _cut(settings.max_tokens, embedder.identity))
 
 
@@ -293,31 +303,14 @@ def _chunked(
         The pages, a sentence for everything in front matter and options that has no effect, and one if nothing can be
         cached.
     """
-    from mkdocs_semsearch.chunking import (
-        Chunker,
-        ChunkSettings,
-        chunking_fingerprint,
-        with_inbound_links,
-        with_titles_of_sections,
-    )
-    from mkdocs_semsearch.embedding import open_token_counter
-    from mkdocs_semsearch.indexing import ChunkCache, ContentCache
+    from mkdocs_semsearch.chunking import with_inbound_links, with_titles_of_sections
+    from mkdocs_semsearch.indexing import ContentCache
     from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
     from mkdocs_semsearch.lexical.extra_words import ReaderWords
 
     documents = tuple(with_titles_of_sections(documents))
-    chunk_settings = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
-    counter = open_token_counter(embedder)
     with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
-        memory = ChunkCache(contents, documents, chunking_fingerprint(chunk_settings, counter))
-        chunker = Chunker(
-            chunk_settings,
-            settings.facets,
-            counter,
-            memory,
-            settings.kinds,
-            facets_declared=settings.facets_declared,
-        )
+        chunker, memory = open_chunker(settings, embedder, contents, documents)
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
         uncached = contents.problem and (
@@ -330,6 +323,21 @@ def _chunked(
     without_effect = ReaderWords(settings.synonyms, settings.pins).warnings(pages)
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
     return pages, (*chunker.warnings(), *empty, *without_effect), uncached
+
+
+def open_chunker(
+    settings: Settings, embedder: Embedder, contents: ContentCache, documents: Iterable[Document] = ()
+) -> tuple[Chunker, ChunkCache]:
+    """Opens the chunker of a build, with a cache that reads the chunks of some pages at once."""
+    from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint
+    from mkdocs_semsearch.embedding import open_token_counter
+    from mkdocs_semsearch.indexing import ChunkCache
+
+    size = ChunkSettings(settings.max_tokens, settings.overlap_tokens)
+    counter = open_token_counter(embedder)
+    memory = ChunkCache(contents, documents, chunking_fingerprint(size, counter))
+    chunker = Chunker(size, settings.facets, counter, memory, settings.kinds, facets_declared=settings.facets_declared)
+    return chunker, memory
 
 
 def unmatched_globs(option: str, globs: Iterable[str], paths: Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from mkdocs_semsearch.artifact import current_build, read_manifest
+from mkdocs_semsearch.embedding.onnx_encoder import core_count
 from tests.integration.sites import ENGINES, THEMES, DocsSite, embedded_and_reused
 
 PAGES = {
@@ -314,3 +315,44 @@ def test_the_index_says_where_pages_are_edited(site):
     site.config["edit_uri_template"] = "https://wiki.example/?edit={path_noext!q}"
     site.build()
     assert read_manifest(site.index_dir).edit_url == "https://wiki.example/?edit={path_noext!q}"
+
+
+WAITS_FOR_EARLY_VECTORS = """
+import contextlib, os, sqlite3, time
+
+def has_vectors(file):
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(file)) as cache:
+        return cache.execute("SELECT count(*) FROM entries").fetchone()[0] > 0
+    return False
+
+def on_page_context(context, page, config, **kwargs):
+    file = os.path.join(os.path.dirname(config.config_file_path), ".cache", "plugin", "semsearch", "cache.sqlite")
+    end = time.monotonic() + 60
+    while not has_vectors(file):
+        if time.monotonic() > end:
+            raise RuntimeError("no vectors before the first template")
+        time.sleep(0.02)
+    if FAILS:
+        raise RuntimeError("a template failed")
+    return context
+"""
+
+
+@pytest.mark.skipif(core_count() < 2, reason="on one core pages are embedded after all are rendered")
+def test_first_build_embeds_while_pages_are_rendered(site):
+    site.word_hash = False
+    site.add_hook(WAITS_FOR_EARLY_VECTORS.replace("FAILS", "False"))
+    output = site.build(fresh=True)
+    chunks = read_manifest(site.index_dir).chunks
+    assert embedded_and_reused(output) == (chunks, 0)
+
+
+@pytest.mark.skipif(core_count() < 2, reason="on one core pages are embedded after all are rendered")
+def test_build_that_fails_meanwhile_ends_and_the_next_one_is_complete(site):
+    site.word_hash = False
+    site.add_hook(WAITS_FOR_EARLY_VECTORS.replace("FAILS", "True"))
+    assert "a template failed" in site.build(fresh=True, fails=True)
+    assert not site.index_dir.exists()
+    site.hooks.clear()
+    site.build(fresh=True)
+    assert sorted(site.paths()) == sorted(PAGES)
