@@ -53,7 +53,7 @@ STAGES = {
     "searcher, all else": ("searching.searcher.Searcher.search",),
     "results to dictionaries": ("serving.operations.to_json",),
     "dictionaries to JSON": ("serving.api.json_response",),
-    "log and metrics": ("serving.api.SearchApi._record", "serving.operations.IndexOperations.count"),
+    "log and metrics": ("serving.api.SearchApi.record", "serving.operations.IndexOperations.count"),
     "API, all else": ("serving.api.SearchApi.answer",),
 }
 """The functions of every stage. The application must be created after they are wrapped."""
