@@ -82,8 +82,8 @@ class ReaderWords:
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
-        questions, keywords = self.names_of(path, front_matter)
-        return (*keywords, *questions)
+        questions, _ = self.names_of(path, front_matter)
+        return (*keywords_of(front_matter), *id_in(path), *questions)
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
         """Returns the synonyms for the words of a chunk."""
@@ -180,11 +180,27 @@ def keywords_of(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the further headings of a page: its keywords, and the ID in its path."""
-    return (*keywords_of(front_matter), *id_in(path))
+    """Returns the further headings of a page: its keywords, and the name of its file."""
+    return (*keywords_of(front_matter), *file_name_in(path))
 
 
-_ID = re.compile(r"(?:.*/)?([A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,})(?:/(?i:index|readme))?\.\w+")
+_NUMBERS = re.compile(r"^(?:\d+[-_.])+(?=[^\W\d])")
+
+
+def file_name_in(path: str) -> tuple[str, ...]:
+    """Returns the name of a page's file, or of the folder of an index page, without numbers before it; at most one.
+
+    It is often shorter than the title: `cli/logs.md` is *Function Logs*, `provider/zk.md` is *ZooKeeper*.
+    """
+    *folders, file = path.split("/")
+    name = file.rpartition(".")[0]
+    if name.lower() in ("index", "readme"):
+        name = folders[-1] if folders else ""
+    name = _NUMBERS.sub("", name)
+    return (name,) if name else ()
+
+
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,}")
 
 
 def id_in(path: str) -> tuple[str, ...]:
@@ -192,8 +208,7 @@ def id_in(path: str) -> tuple[str, ...]:
 
     Readers who look for an ID want its page, which often does not repeat it, and not the pages that mention it.
     """
-    match = _ID.fullmatch(path)
-    return (match[1],) if match else ()
+    return tuple(filter(_ID.fullmatch, file_name_in(path)))
 
 
 def _search_keywords(front_matter: Mapping[str, Any]) -> Any:

@@ -286,11 +286,11 @@ def literal_names(
 
     A documented object is also named by the ends of its dotted path, such as `Runner.run`, and so is a page whose title
     is a dotted path. The topic of *About HTTPS* or *Storage Overview* counts as a heading of the page, and so do its
-    keywords.
+    keywords and the name of its file.
 
     Args:
         chunks: the chunks in the order of the site.
-        added: returns the pinned questions and the keywords of a page, see `ReaderWords.names_of`.
+        added: returns the further titles and the further headings of a page, see `ReaderWords.names_of`.
     """
     chunks = list(chunks)
     name_of = functools.cache(literal_name)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.extra_words import ReaderWords
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, file_name_in, keywords_of
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.chunk_map import ChunkMap, first_of_runs, group_best
@@ -300,11 +300,14 @@ class ResultWriter:
         rule = RULES[self.candidates.ranks[position]]
         chunk = self.shown[position]
         page = self.records.page(chunk)
-        questions, keywords = self.readers.names_of(page.path, page.frontmatter)
-        if rule == "title" and literal_name(self.query.query) in map(literal_name, questions):
+        questions, _ = self.readers.names_of(page.path, page.frontmatter)
+        name = literal_name(self.query.query)
+        if rule == "title" and name in map(literal_name, questions):
             rule = "pin"
-        if rule == "heading" and literal_name(self.query.query) in map(literal_name, keywords):
+        elif rule == "heading" and name in map(literal_name, keywords_of(page.frontmatter)):
             rule = "keyword"
+        elif rule == "heading" and name in map(literal_name, file_name_in(page.path)):
+            rule = "file"
         boost = float(self.boost[self.records.page_of[chunk]])
         added = self._keywords(chunk, page)
         found = {"keywords": added} if added else {}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, id_in, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, file_name_in, id_in, keywords_of
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from mkdocs_semsearch.searching.response import to_json
@@ -34,6 +34,7 @@ PAGES = (
     made_page("start.md", "Start and stop the service.", title="How do I begin?"),
     made_page("list.md", "ADR-0042 and ADR-0043 are about logs; ADR-0042 is older.", title="Decisions"),
     made_page("adr/ADR-0042/index.md", "We keep what was logged for a year.", title="Retention"),
+    made_page("stores/02-zk.md", "Another place for settings of a cluster.", title="ZooKeeper"),
     *(
         made_page(f"more/{n}.md", f"Words about subject {n * 3} and nothing else.", title=f"More {n * 3}")
         for n in "abcdefghijkl"
@@ -117,6 +118,7 @@ def first(body):
         ("updates on k8s", "deploy.md"),
         ("blue green", "deploy.md"),
         ("adr-0042", "adr/ADR-0042/index.md"),
+        ("zk", "stores/02-zk.md"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
@@ -156,6 +158,7 @@ def test_explain_names_the_words_and_the_pin(index_dir):
         assert searcher.search("k8s", explain=True, mode="lexical")[0].explain["keywords"] == ["k8s"]
         assert "keywords" not in searcher.search("kubernetes cluster", explain=True)[0].explain
         assert searcher.search("authentication", explain=True)[0].explain["rule"] == "title"
+        assert searcher.search("zk", explain=True)[0].explain["rule"] == "file"
 
 
 def test_synonyms_and_pins_that_never_match_are_reported():
@@ -204,3 +207,20 @@ def test_a_changed_keyword_is_found_after_the_next_build(tmp_path):
 )
 def test_an_id_in_a_path(path, found):
     assert id_in(path) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("provider/zk.md", ("zk",)),
+        ("cli/install/index.md", ("install",)),
+        ("cli/install/README.md", ("install",)),
+        ("learn/7-assertions.md", ("assertions",)),
+        ("blog/2024-01-18-release.md", ("release",)),
+        ("releases/8.0.md", ("8.0",)),
+        ("v1.2/3d.html", ("3d",)),
+        ("index.md", ()),
+    ],
+)
+def test_the_name_of_a_file(path, found):
+    assert file_name_in(path) == found

@@ -290,7 +290,7 @@ def test_a_chunk_with_words_of_the_question_is_not_replaced_by_one_without(tmp_p
     monkeypatch.setattr("mkdocs_semsearch.searching.results._SHOWN_SHARE", 0.0)
     texts = ["Stripes everywhere, and more of them.", "A zebra has them, too."]
     with opened(
-        tmp_path / "index", [made_page("zebra.md", texts, title="Animals"), made_page("b.md", "Birds.")]
+        tmp_path / "index", [made_page("a.md", texts, title="Animals"), made_page("b.md", "Birds.")]
     ) as searcher:
         assert searcher.search("zebra").results[0].section.content == texts[1]
         assert searcher.search("stripes of zebra").results[0].section.content == texts[0]
