@@ -185,6 +185,8 @@ def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 _NUMBERS = re.compile(r"^(?:\d+[-_.])+(?=[^\W\d])")
+_LANGUAGE = re.compile(r"\.[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
+"""The end of names such as `install.de.md` and `install.pt-BR.md`, with which mkdocs-static-i18n marks translations."""
 
 
 def file_name_in(path: str) -> tuple[str, ...]:
@@ -193,7 +195,7 @@ def file_name_in(path: str) -> tuple[str, ...]:
     It is often shorter than the title: `cli/logs.md` is *Function Logs*, `provider/zk.md` is *ZooKeeper*.
     """
     *folders, file = path.split("/")
-    name = file.rpartition(".")[0]
+    name = _LANGUAGE.sub("", file.rpartition(".")[0])
     if name.lower() in ("index", "readme"):
         name = folders[-1] if folders else ""
     name = _NUMBERS.sub("", name)

@@ -219,6 +219,8 @@ def test_an_id_in_a_path(path, found):
         ("blog/2024-01-18-release.md", ("release",)),
         ("releases/8.0.md", ("8.0",)),
         ("v1.2/3d.html", ("3d",)),
+        ("install.de.md", ("install",)),
+        ("guide/index.pt-BR.md", ("guide",)),
         ("index.md", ()),
     ],
 )
