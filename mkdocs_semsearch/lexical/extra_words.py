@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds
-from mkdocs_semsearch.lexical.question import literal_name
+from mkdocs_semsearch.lexical.question import literal_name, other_numbers
 
 MOST_KEYWORDS = 50
 
@@ -180,26 +180,33 @@ def keywords_of(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the further headings of a page: its keywords, and the name of its file."""
-    return (*keywords_of(front_matter), *file_name_in(path))
+    """Returns the further headings of a page: its keywords, and the names in its path."""
+    return (*keywords_of(front_matter), *names_in(path))
 
 
 _NUMBERS = re.compile(r"^(?:\d+[-_.])+(?=[^\W\d])")
+"""Numbers before a name that only put files in order, such as in `02-install.md` and `2026-11-28-release.md`."""
+
 _LANGUAGE = re.compile(r"\.[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
 """The end of names such as `install.de.md` and `install.pt-BR.md`, with which mkdocs-static-i18n marks translations."""
 
 
-def file_name_in(path: str) -> tuple[str, ...]:
-    """Returns the name of a page's file, or of the folder of an index page, without numbers before it; at most one.
+def names_in(path: str) -> tuple[str, ...]:
+    """Returns the names that a page has by its path, those of `widgets/button.md` being *button*, *button widget*,
+    *button widgets* and *widgets button*.
 
-    It is often shorter than the title: `cli/logs.md` is *Function Logs*, `provider/zk.md` is *ZooKeeper*.
+    The name of a file, or of the folder of an index page, is often shorter than the title: `cli/logs.md` is *Function
+    Logs*. With one of the two folders around it, it is what readers type where the title is just *Button*.
     """
-    *folders, file = path.split("/")
-    name = _LANGUAGE.sub("", file.rpartition(".")[0])
+    *folders, name = (_NUMBERS.sub("", part) for part in path.rpartition(".")[0].split("/"))
+    name = _LANGUAGE.sub("", name)
     if name.lower() in ("index", "readme"):
-        name = folders[-1] if folders else ""
-    name = _NUMBERS.sub("", name)
-    return (name,) if name else ()
+        name = folders.pop() if folders else ""
+    if not name:
+        return ()
+    around = [form for folder in reversed(folders[-2:]) for form in (folder, *other_numbers(folder))]
+    with_folders = (*(f"{name} {folder}" for folder in around), *(f"{folder} {name}" for folder in folders[-1:]))
+    return tuple(dict.fromkeys((name, *with_folders)))
 
 
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,}")
@@ -210,7 +217,7 @@ def id_in(path: str) -> tuple[str, ...]:
 
     Readers who look for an ID want its page, which often does not repeat it, and not the pages that mention it.
     """
-    return tuple(filter(_ID.fullmatch, file_name_in(path)))
+    return tuple(filter(_ID.fullmatch, names_in(path)))
 
 
 def _search_keywords(front_matter: Mapping[str, Any]) -> Any:

@@ -286,7 +286,7 @@ def literal_names(
 
     A documented object is also named by the ends of its dotted path, such as `Runner.run`, and so is a page whose title
     is a dotted path. The topic of *About HTTPS* or *Storage Overview* counts as a heading of the page, and so do its
-    keywords and the name of its file.
+    keywords and the names in its path.
 
     Args:
         chunks: the chunks in the order of the site.

@@ -342,7 +342,7 @@ class EmbeddedBackend:
 class LiteralNames:
     """Looks up titles and headings of a site by their normalised text.
 
-    A pinned question counts as a further title of its page, a keyword and the name of its file as further headings.
+    A pinned question counts as a further title of its page, a keyword and a name in its path as further headings.
     """
 
     def __init__(self, tables: Tables, pins: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, file_name_in, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, keywords_of, names_in
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.chunk_map import ChunkMap, first_of_runs, group_best
@@ -306,7 +306,7 @@ class ResultWriter:
             rule = "pin"
         elif rule == "heading" and name in map(literal_name, keywords_of(page.frontmatter)):
             rule = "keyword"
-        elif rule == "heading" and name in map(literal_name, file_name_in(page.path)):
+        elif rule == "heading" and name in map(literal_name, names_in(page.path)):
             rule = "file"
         boost = float(self.boost[self.records.page_of[chunk]])
         added = self._keywords(chunk, page)

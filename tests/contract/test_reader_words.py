@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, file_name_in, id_in, keywords_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, id_in, keywords_of, names_in
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.query_encoder import LazyEncoder
 from mkdocs_semsearch.searching.response import to_json
@@ -119,6 +119,7 @@ def first(body):
         ("blue green", "deploy.md"),
         ("adr-0042", "adr/ADR-0042/index.md"),
         ("zk", "stores/02-zk.md"),
+        ("zk store", "stores/02-zk.md"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
@@ -212,17 +213,18 @@ def test_an_id_in_a_path(path, found):
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        ("provider/zk.md", ("zk",)),
-        ("cli/install/index.md", ("install",)),
-        ("cli/install/README.md", ("install",)),
-        ("learn/7-assertions.md", ("assertions",)),
-        ("blog/2024-01-18-release.md", ("release",)),
-        ("releases/8.0.md", ("8.0",)),
-        ("v1.2/3d.html", ("3d",)),
+        ("zk.md", ("zk",)),
+        ("widgets/button.md", ("button", "button widgets", "button widget", "widgets button")),
+        ("a/b/c/install/index.md", ("install", "install c", "install cs", "install b", "install bs", "c install")),
+        ("install/README.md", ("install",)),
+        ("7-assertions.md", ("assertions",)),
+        ("2024-01-18-release.md", ("release",)),
+        ("8.0.md", ("8.0",)),
+        ("3d.html", ("3d",)),
         ("install.de.md", ("install",)),
-        ("guide/index.pt-BR.md", ("guide",)),
+        ("install/index.pt-BR.md", ("install",)),
         ("index.md", ()),
     ],
 )
-def test_the_name_of_a_file(path, found):
-    assert file_name_in(path) == found
+def test_the_names_in_a_path(path, found):
+    assert names_in(path) == found
