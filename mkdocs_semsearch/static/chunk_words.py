@@ -81,11 +81,6 @@ class Terms:
         """int64 `[m]`; the chunk of each term."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
-    @property
-    def within(self) -> NDArray[np.int64]:
-        """int64 `[m]`; the position of each term in its chunk."""
-        return np.arange(len(self.numbers)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
-
 
 @dataclass(frozen=True, slots=True)
 class ChunkWords:
