@@ -22,7 +22,6 @@ class Column:
     """One filterable field over `rows` rows.
 
     Attributes:
-        name: name of the field in queries.
         type: type of the field, to which filter values are converted.
         rows: number of rows.
         values: distinct values, in no particular order.
@@ -30,7 +29,6 @@ class Column:
         entry_rows, entry_codes: int32 `[m]`; row and value position of every (row, value) pair.
     """
 
-    name: str
     type: FacetType
     rows: int
     values: tuple[Value, ...]
@@ -99,7 +97,7 @@ class Column:
         return self.entry_rows[here]
 
 
-def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
+def build_column(kind: FacetType, values: Iterable[Any]) -> Column:
     """Builds a column from one entry per row: None, a value of the type, or a sequence of values."""
     codes: dict[Value, int] = {}
     entry_rows: list[int] = []
@@ -113,6 +111,4 @@ def build_column(name: str, kind: FacetType, values: Iterable[Any]) -> Column:
             if item is not None:
                 entry_rows.append(row)
                 entry_codes.append(codes.setdefault(item, len(codes)))
-    return Column(
-        name, kind, rows, tuple(codes), codes, np.array(entry_rows, np.int32), np.array(entry_codes, np.int32)
-    )
+    return Column(kind, rows, tuple(codes), codes, np.array(entry_rows, np.int32), np.array(entry_codes, np.int32))

@@ -132,16 +132,16 @@ class Tables:
 
     def _build(self, name: str) -> Column:
         if name in self._declared and facet_column(name) in self._pages.column_names:
-            return build_column(name, self._declared[name], self._pages[facet_column(name)].to_pylist())
+            return build_column(self._declared[name], self._pages[facet_column(name)].to_pylist())
         known = {**PAGE_FIELDS, **CHUNK_FIELDS}
         if name not in known:
             # The values of a front-matter field without a declared type decide the type.
-            return build_column(name, *front_matter_values(self._front_matter, name))
+            return build_column(*front_matter_values(self._front_matter, name))
         table = self._pages if name in PAGE_FIELDS else self._chunks
         column, read = stored_field(name)
         there = column in table.column_names  # an index of version 0.1.0 has fewer columns
         cells = table[column].to_pylist() if there else [None] * table.num_rows
-        return build_column(name, known[name], map(read, cells))
+        return build_column(known[name], map(read, cells))
 
     @functools.cached_property
     def _front_matter(self) -> list[dict[str, Any]]:
