@@ -14,7 +14,7 @@ from mkdocs_semsearch.lexical.compounds import links_of
 from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.matcher import Matcher, WordStems, matches_alone, whole_identifiers
 from mkdocs_semsearch.lexical.question import Question
-from mkdocs_semsearch.lexical.reading import MOST_FORMS, SHORTEST_BEGINNING, QueryWords, read_words
+from mkdocs_semsearch.lexical.reading import MOST_FORMS, SHORTEST_BEGINNING, QueryWords
 from mkdocs_semsearch.lexical.terms import (
     CODE_PAIR_WEIGHT,
     CORRECTION_WEIGHT,
@@ -166,10 +166,6 @@ class Clauses:
         self.chunks_with = self._vocabulary.chunks_with_any_form
         self.beginning_with = self._vocabulary.beginning_with
         self.corrections = self._vocabulary.corrections
-
-    def read(self, question: Question, *, correct: bool = True) -> Question:
-        """Returns a question with its corrections, weights and telling words, see `read_words`."""
-        return read_words(question, self, correct=correct)
 
     def ranking(self, question: Question) -> Iterator[Clause]:
         """Yields the clauses that rank rows for a question; none if it has no word."""

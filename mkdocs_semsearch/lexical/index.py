@@ -26,6 +26,7 @@ from mkdocs_semsearch.lexical.analyzers import Analysis, lexical_schema, prepare
 from mkdocs_semsearch.lexical.clauses import Clause, Clauses, required_terms
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
+from mkdocs_semsearch.lexical.reading import read_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
 
 _REMEMBERED_CLAUSES = 4096
@@ -228,7 +229,7 @@ class LexicalIndex:
 
     def read(self, question: Question, *, correct: bool = True) -> Question:
         """Returns a question with its corrections, weights and telling words, see `read_words`."""
-        return self._clauses.read(question, correct=correct)
+        return read_words(question, self._clauses, correct=correct)
 
     def begin(self, question: Question, limit: int) -> None:
         """Starts a search among all rows in another thread; `search` with the same arguments returns its result."""

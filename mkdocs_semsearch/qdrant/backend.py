@@ -24,6 +24,7 @@ from mkdocs_semsearch.errors import ConfigurationError, FilterError, IndexCorrup
 from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question, literal_name
+from mkdocs_semsearch.lexical.reading import read_words
 from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, CollectionField, TermList, connect
 from mkdocs_semsearch.qdrant.filters import QdrantFilters
 from mkdocs_semsearch.qdrant.reader import (
@@ -146,7 +147,7 @@ class QdrantBackend:
         """Returns the question with its corrections, weights and telling words, see `Backend.read`."""
         if question.phrases and not self._reader.rows(self._allowed(question, ()), 1).size:
             question = question.without_phrases()
-        return self._clauses.read(question, correct=correct)
+        return read_words(question, self._clauses, correct=correct)
 
     def begin(self, question: Question) -> None:
         """Does nothing: the store is asked when the vector is there, too."""
