@@ -8,7 +8,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.artifact import EncoderInfo
 from mkdocs_semsearch.embedding.model_files import first_line
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
@@ -61,24 +62,9 @@ PROBES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderExport:
-    """Result of an export.
-
-    Attributes:
-        exported: whether the folder contains an encoder.
-        reason: why nothing was exported, or why float32 was used; a sentence without its full stop.
-        quantized: whether the weights have 8 bits.
-    """
-
-    exported: bool
-    reason: str | None = None
-    quantized: bool = False
-
-
 def export_query_encoder(
     embedder: Embedder, folder: Path, sample: Sequence[str] = (), cache_dir: Path | None = None
-) -> EncoderExport:
+) -> EncoderInfo:
     """Writes the encoder of `embedder` to `folder` as ONNX with 8-bit weights, `tokenizer.json` and `encoder.json`.
 
     The vectors are compared with those of the original model. If a cosine is below 0.99, the weights stay in float32;
@@ -97,16 +83,16 @@ def export_query_encoder(
         return _publish(exported, folder)
     embedder = getattr(embedder, "original", embedder)
     if not isinstance(embedder, SentenceTransformerEmbedder):
-        return EncoderExport(False, f"an embedder of kind {embedder.identity.kind!r} has nothing to export")
+        return EncoderInfo(reason=f"an embedder of kind {embedder.identity.kind!r} has nothing to export")
     reason = why_not_traceable(embedder)
     if reason is not None:
-        return EncoderExport(False, reason)
+        return EncoderInfo(reason=reason)
     cached = None if cache_dir is None else cached_export(embedder, cache_dir)
     if cached is not None and is_complete(cached):
         return _publish(cached, folder)
     known = None if cached is None else _known_failure(cached)
     if known is not None:
-        return EncoderExport(False, known)
+        return EncoderInfo(reason=known)
     with tempfile.TemporaryDirectory(prefix="semsearch-encoder-") as name:
         result = _export(embedder, Path(name), [*PROBES, *sample[:MOST_SAMPLES]])
         if cached is not None and (result.exported or result.reason != NOT_INSTALLED):
@@ -130,14 +116,14 @@ def probe_inputs(embedder: SentenceTransformerEmbedder, tokenizer_file: Path) ->
     return [given for given in inputs if given["input_ids"].size]
 
 
-def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str]) -> EncoderExport:
+def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str]) -> EncoderInfo:
     full, small = folder / "full.onnx", folder / GRAPH
     try:
         import onnx  # noqa: F401
 
         import_onnxruntime()
     except (ImportError, MissingExtraError):
-        return EncoderExport(False, NOT_INSTALLED)
+        return EncoderInfo(reason=NOT_INSTALLED)
     try:
         trace_encoder(embedder, full)
         _write_tokenizer(embedder, folder / TOKENIZER)
@@ -163,7 +149,7 @@ def _export(embedder: SentenceTransformerEmbedder, folder: Path, texts: list[str
             continue
         if similarity >= LOWEST_SIMILARITY:
             full.unlink(missing_ok=True)
-            return EncoderExport(True, None if quantized else doubt, quantized)
+            return EncoderInfo(True, quantized=quantized, reason=None if quantized else doubt)
         doubt = (
             f"{'8-bit' if quantized else 'float32'} weights give a cosine of {similarity:.4f} with the original, "
             f"{LOWEST_SIMILARITY} is required"
@@ -176,13 +162,13 @@ def _not_written(folder: Path, error: OSError) -> EmbeddingError:
     return EmbeddingError(f"The encoder cannot be exported to {folder} ({reason(error)}): make room.")
 
 
-def _failed(folder: Path, reason: str | None) -> EncoderExport:
+def _failed(folder: Path, reason: str | None) -> EncoderInfo:
     """Writes the reason instead of an encoder, so that the next build does not try again."""
     for file in folder.iterdir():
         file.unlink()
     note = {"reason": reason, "libraries": _libraries()}
     (folder / FAILURE).write_text(json.dumps(note, ensure_ascii=False), encoding="utf-8")
-    return EncoderExport(False, reason)
+    return EncoderInfo(reason=reason)
 
 
 def _known_failure(cached: Path) -> str | None:
@@ -231,10 +217,10 @@ def _keep(source: Path, cached: Path) -> None:
         return
 
 
-def _publish(source: Path, folder: Path) -> EncoderExport:
+def _publish(source: Path, folder: Path) -> EncoderInfo:
     _copy(source, folder)
     quantized = b'"quantized": true' in (folder / SETTINGS).read_bytes()
-    return EncoderExport(True, None, quantized)
+    return EncoderInfo(True, quantized=quantized)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -226,5 +226,4 @@ class BuildWriter:
 
         headings = [heading_text(chunk.heading_hierarchy) for page in self.pages for chunk in page.chunks]
         sample = headings[:: max(1, len(headings) // _PARITY_SAMPLE)][:_PARITY_SAMPLE]
-        export = export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
-        return EncoderInfo(export.exported, quantized=export.quantized, reason=export.reason)
+        return export_query_encoder(self.embedder, folder, sample, cache_dir=self.cache_dir)
