@@ -36,7 +36,6 @@ class TermPostings:
     """A word or an identifier, with the chunks that contain it.
 
     Attributes:
-        stem: stem of the word; empty for an identifier.
         chunks: number of chunks that contain it in this form.
         telling: whether it may be highlighted in excerpts.
         rows: int64 `[m]`, ascending; of a stop word that is too common to score, those with it in a heading.
@@ -44,7 +43,6 @@ class TermPostings:
         headed: bool `[m]`; whether it is in the heading of the chunk.
     """
 
-    stem: str
     chunks: int
     telling: bool
     rows: NDArray[np.int64]
@@ -194,7 +192,7 @@ class _TermShard:
             scores[scores > 0] += LEAST_LEVELS
         impacts = scores * self._weights[number]
         rows, headed = np.cumsum(self._differences[here]), (levels & IN_HEADING) > 0
-        return TermPostings(self.stems[number], chunks, telling, rows, impacts, headed)
+        return TermPostings(chunks, telling, rows, impacts, headed)
 
 
 def _follow(places: Sequence[Sequence[int]]) -> bool:
