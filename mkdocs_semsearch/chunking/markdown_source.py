@@ -86,11 +86,10 @@ class MarkdownSource:
 def read_markdown(source: str) -> MarkdownSource:
     """Reads a source; never fails, because every text is Markdown."""
     header = read_front_matter(source)
-    start = len(source) if not source else header.body_start
-    reader = _LineReader(source, start)
+    reader = _LineReader(source, header.body_start)
     reader.read()
     return MarkdownSource(
-        source, _text_only(source, reader.fences), start, tuple(reader.headings), tuple(reader.fences)
+        source, _text_only(source, reader.fences), header.body_start, tuple(reader.headings), tuple(reader.fences)
     )
 
 
