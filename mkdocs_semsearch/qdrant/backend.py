@@ -340,10 +340,7 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
     try:
         rows = np.load(build_dir / ROWS, mmap_mode="r" if manifest.chunks else None, allow_pickle=False)
         pages = np.load(build_dir / PAGE_ROWS, mmap_mode="r" if manifest.pages else None, allow_pickle=False)
-        columns = pages.dtype.names or ()
-        ones = np.ones(manifest.chunks, np.float32)
-        shapes = [(manifest.chunks, numbers) for numbers in (3, 4, 5)]
-        fits = rows.shape in shapes and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
+        fits = rows.shape == (manifest.chunks, 5) and rows.dtype == np.int32 and pages.shape == (manifest.pages,)
         chunk_map = ChunkMap(
             page_of=rows[:, 0],
             section_of=rows[:, 1],
@@ -353,10 +350,9 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
             chunk_count=pages["chunk_count"],
             kind_of=pages["kind"],
             languages=_languages(pages, manifest),
-            modified=pages["modified"] if "modified" in columns else np.zeros(manifest.pages, np.int32),
-            # A collection of an older version lacks the last columns.
-            length_factor=length_factors(rows[:, 3]) if rows.shape[1] > 3 else ones,
-            section_factor=section_factors(rows[:, 4] != 0) if rows.shape[1] > 4 else ones,
+            modified=pages["modified"],
+            length_factor=length_factors(rows[:, 3]),
+            section_factor=section_factors(rows[:, 4] != 0),
         )
     except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError) as error:
         raise IndexCorruptError(f"The rows in {build_dir} cannot be read ({error}): build again.") from None
@@ -366,10 +362,8 @@ def _mapped(build_dir: Path, manifest: Manifest) -> ChunkMap:
 
 
 def _languages(pages: NDArray[Any], manifest: Manifest) -> PageLanguages:
-    """Returns the languages of the pages; unknown in an index of version 0.1.0."""
-    columns = ("language", "translation_of") if "language" in (pages.dtype.names or ()) else ()
-    languages = [str(tag) or None for tag in pages["language"]] if columns else [None] * len(pages)
-    groups = [str(group) for group in pages["translation_of"]] if columns else [None] * len(pages)
+    languages = [str(tag) or None for tag in pages["language"]]
+    groups = [str(group) for group in pages["translation_of"]]
     return PageLanguages.of(languages, groups, manifest.coverage, manifest.language)
 
 

@@ -7,15 +7,13 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 pytest.importorskip("qdrant_client")
 
 from mkdocs_semsearch.artifact import open_index
-from mkdocs_semsearch.artifact.manifest import ROWS
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
-from mkdocs_semsearch.qdrant import collection, writer
+from mkdocs_semsearch.qdrant import collection
 from mkdocs_semsearch.qdrant.collection import connect
 from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -145,22 +143,6 @@ def test_missing_points_are_reported(server, build):
         build(edited(1))
     assert shown(server) == {"docs": f"docs-{before.build_id}"}
     assert ask(build.index).build_id == before.build_id
-
-
-def test_rows_of_an_older_version_without_sizes_are_read(server, build, monkeypatch):
-    build(PAGES)
-    scored = ask(build.index).results[0]
-    write_rows = writer._write_rows
-
-    def write_old_rows(folder, rows):
-        write_rows(folder, rows)
-        np.save(folder / ROWS, np.load(folder / ROWS)[:, :3])
-
-    monkeypatch.setattr(writer, "_write_rows", write_old_rows)
-    build(edited(2))
-    found = ask(build.index).results[0]
-    assert found.page.path == scored.page.path == "keys.md"
-    assert found.score > scored.score
 
 
 def test_an_old_cluster_is_refused(server, build):
