@@ -241,8 +241,6 @@ def _is_no_number(value: Any) -> bool:
 
 
 _FIELDS = ("exact", "text", "identifiers", "parts")
-_LATER_FIELDS = ("identifiers", "parts")
-"""Fields that a folder of an earlier version may not have."""
 _END = b"\xff"  # never occurs in UTF-8
 
 
@@ -260,8 +258,7 @@ class TermList:
             OSError, ValueError: the folder cannot be read.
         """
         self.num_docs = chunks
-        fields = (f for f in _FIELDS if f not in _LATER_FIELDS or (folder / f"{f}-ends.npy").exists())
-        self._fields = {field: _SortedTerms(folder, field) for field in fields}
+        self._fields = {field: _SortedTerms(folder, field) for field in _FIELDS}
 
     @staticmethod
     def write(folder: Path, chunks_with: Mapping[str, Mapping[str, int]]) -> None:
@@ -272,8 +269,7 @@ class TermList:
 
     def doc_freq(self, field_name: str, field_value: str, /) -> int:
         """Returns the number of chunks that have a term in a field."""
-        field = self._fields.get(field_name)
-        return 0 if field is None else field.count(field_value.encode("utf-8", "replace"))
+        return self._fields[field_name].count(field_value.encode("utf-8", "replace"))
 
     def terms_with_prefix(self, field_name: str, prefix: str, /, *, limit: int) -> list[tuple[str, int]]:
         """Returns the first terms of a field that begin with a prefix, each with the number of its chunks."""
