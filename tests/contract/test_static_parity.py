@@ -30,7 +30,7 @@ from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.ranking import SemanticScale
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
 from mkdocs_semsearch.searching.scoring import lexical_depth
-from mkdocs_semsearch.static import site_writer, word_shards
+from mkdocs_semsearch.static import word_shards
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import fnv1a, normalised_name, terms_of
 from mkdocs_semsearch.static.lexical_side import FORMS
@@ -592,20 +592,6 @@ def test_the_same_questions_are_legible(engine):
     questions = [json.loads(json.dumps(asdict(read_question(text)))) for text in wanted]
     assert engine.map("languages.js", "isLegible", [[question] for question in questions]) == [*wanted.values()]
     assert [is_legible(read_question(text)) for text in wanted] == [*wanted.values()]
-
-
-def test_a_bundle_of_an_older_version_is_searched(site, engine, tmp_path, monkeypatch):
-    monkeypatch.setattr(site_writer, "section_factors", lambda parents: np.zeros(0, np.float32))
-    write_bundle(site.parent / "index", tmp_path / "semsearch", None)
-    with StaticEngine(tmp_path) as older:
-        found, wanted = (each.search("rotate tokens", mode="lexical")["results"] for each in (older, engine))
-    assert [(item["page"]["path"], item["score"]) for item in found] == [
-        (item["page"]["path"], item["score"]) for item in wanted
-    ]
-    assert all(section["score"] > 0 for item in found for section in item["sections"])
-    question = {"known": 1, "telling": [*"abcde"], "has_code": False, "weight": 9}
-    evidence, older_rule = {"similarity": None, "words": 0}, {"rule": {"short": 4}, "chunks": 9}
-    assert engine.map("judgement.js", "isAnswerable", [[question, evidence, older_rule]]) == [True]
 
 
 def test_filters_leave_as_deep_a_part_of_the_hits(engine):

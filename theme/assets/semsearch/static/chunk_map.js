@@ -12,7 +12,7 @@ export function chunkMap(core, chunks, weights) {
   let section = -1;
   const sectionOf = Uint32Array.from(core.array("section_starts"), (start) => (section += start));
   const map = { pageOf, sectionOf, firstChunk, sectionFactors: core.array("section_factors") };
-  return { ...map, shownShare: weights.sections?.shown, chunkFactors: factorsOf(core, map, weights) };
+  return { ...map, shownShare: weights.sections.shown, chunkFactors: factorsOf(core, map, weights) };
 }
 
 /** Returns the place of the chunk of a section that is shown, see `shown_rows` of searching/results.py; `at` is the best. */

@@ -46,11 +46,11 @@ export function isAnswerable(question, { similarity, words }, { rule, chunks, ha
   if (words !== 0) {
     if (has_code || (has_number && known >= rule.number)) return true;
     if (known === 1 && telling.length <= rule.short) {
-      const isNear = similarity === null || similarity >= (rule.near ?? 0) * size; // bundles of older versions have none
+      const isNear = similarity === null || similarity >= rule.near * size;
       if (telling.length === 1 || words === null || held >= rule.together || isNear || hasAll) return true;
     }
   }
-  if (similarity === null) return known + held >= (rule.by_words ?? 1);
+  if (similarity === null) return known + held >= rule.by_words;
   const needed = rule.similarity * size - rule.known * known - rule.words * held;
   return similarity >= Math.min(needed, rule.enough * size);
 }

@@ -29,7 +29,7 @@ export class Lexical {
     this.stop = new Set(lexical.stop);
     this.common = new Set(lexical.common);
     this.names = new Set(lexical.names);
-    this.links = lexical.links ?? [];
+    this.links = lexical.links;
   }
 
   /** Corrects typos, and leaves out the words that do not distinguish pages of this site. Needs no file. */

@@ -39,7 +39,7 @@ export function judge(given, mask, depth) {
 function lifting(ranks, { asked, question, weights, kindOf }) {
   if (!ranks.size) return ranks;
   const priors = kindPriors(question, weights.kinds);
-  const least = fround(weights.headings.least_kind ?? 0);
+  const least = fround(weights.headings.least_kind);
   const lowered = question.words.length === 1 && asked.all[0]?.forms.length ? IDENTIFIER : 0;
   const rankOf = (row, rank) => (rank === HEADING && priors[kindOf(row)] < least ? lowered : rank);
   return new Map([...ranks].map(([row, rank]) => [row, rankOf(row, rank)]).filter(([, rank]) => rank));
@@ -67,8 +67,7 @@ export function score({ sides: plain, ...judged }, given) {
     return applyLiteralRule(withPriors(lifted, rows, given), ranks, rows);
   };
   const pageScores = scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, ...weights.pages });
-  const lowered = lexical && sectionFactors.length; // bundles of older versions have none
-  const scores = finished(lowered ? multiplied(sides, rows, sectionFactors) : sides);
+  const scores = finished(lexical ? multiplied(sides, rows, sectionFactors) : sides);
   return { ...judged, scores, pageScores: finished(pageScores) };
 }
 
