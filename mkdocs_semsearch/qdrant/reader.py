@@ -298,8 +298,7 @@ def _compared() -> models.SearchParams:
 
 
 def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArray[np.int64]:
-    names = (((point.payload or {}).get(key), point.id) for point in points)
-    return np.array([row for held, row in names if held == name or (isinstance(held, list) and name in held)], np.int64)
+    return np.array([point.id for point in points if name in (point.payload or {}).get(key, ())], np.int64)
 
 
 def _titled(points: Sequence[models.ScoredPoint], name: str) -> NDArray[np.int64]:

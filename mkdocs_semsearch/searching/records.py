@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, get_type_hints
 
@@ -120,7 +120,6 @@ def without_repeated(sections: Sequence[SectionInfo]) -> tuple[SectionInfo, ...]
     return tuple(read)
 
 
-_CHUNK_DEFAULTS = {f.name: f.default for f in fields(ChunkRecord) if f.default is not MISSING}
 LIST_FIELDS = tuple(name for name, kind in get_type_hints(ChunkRecord).items() if kind == tuple[str, ...])
 """Fields of a section that are lists of texts: tuples in Python, lists in JSON and in tables."""
 
@@ -136,7 +135,7 @@ def absolute_url(site_url: str, url: str, *, otherwise: str = "./") -> str:
 
 def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a row of `chunks.parquet` as a mapping with lists to all `CHUNK_COLUMNS` as a `SectionInfo` has them."""
-    values = {name: record[name] if name in record else _CHUNK_DEFAULTS[name] for name in CHUNK_COLUMNS}
+    values = {name: record[name] for name in CHUNK_COLUMNS}
     for name in LIST_FIELDS:
         if isinstance(values[name], list):
             values[name] = tuple(values[name])
