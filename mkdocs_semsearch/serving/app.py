@@ -90,7 +90,7 @@ def create_app(
     parts = _Parts.of(index, settings)
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
     api = parts.api(parts.operations, "")
-    routes = parts.routes(parts.operations, "", parts.admitted(agents or _MissingMcp(), api))
+    routes = parts.routes(parts.operations, "", parts.admitted(agents or _missing_mcp, api))
     for name, operations in parts.named.items():
         routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
     everything_else = parts.endpoint(api)
@@ -296,12 +296,10 @@ def _middleware(
     return [*layers, Middleware(GZipMiddleware, minimum_size=GZIP_SIZE, compresslevel=GZIP_LEVEL)]
 
 
-class _MissingMcp:
+async def _missing_mcp(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers at `/mcp` if the extra is not installed, because an agent cannot tell that from a wrong address."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        message = "MCP needs an extra on this server: pip install 'mkdocs-semsearch[mcp]'."
-        await starlette_response(error_response(HttpError(404, "not_found", message)))(scope, receive, send)
+    message = "MCP needs an extra on this server: pip install 'mkdocs-semsearch[mcp]'."
+    await starlette_response(error_response(HttpError(404, "not_found", message)))(scope, receive, send)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
