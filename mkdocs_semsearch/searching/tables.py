@@ -131,7 +131,7 @@ class Tables:
             return self._columns[name]
 
     def _build(self, name: str) -> Column:
-        if name in self._declared and facet_column(name) in self._pages.column_names:
+        if name in self._declared:
             return build_column(self._declared[name], self._pages[facet_column(name)].to_pylist())
         known = {**PAGE_FIELDS, **CHUNK_FIELDS}
         if name not in known:
