@@ -44,6 +44,8 @@ FOUND_BY = 0.25
 """Least share of a group's searches that must open that page. With less, the first result of a question without an
 answer, which some readers try, would often count as its answer (`benchmarks/made_up_readers.py`)."""
 
+_SHOWN_FILTERS = 3
+
 
 @dataclass(slots=True)
 class Question:
@@ -82,7 +84,8 @@ class Group:
         examples: further texts, the most frequent first.
         answer: path of the page that readers agree on, or None; see `AGREEING` and `FOUND_BY`.
         page: that page if it is in the index, else the nearest one in the index, or None.
-        answered: whether the index now has a match for the question.
+        answered: whether the index now has a match for the question, without filters.
+        filters: the most frequent filters, such as `page.kind=blog`, each with the number of searches that had it.
     """
 
     question: str
@@ -98,6 +101,7 @@ class Group:
     answer: str | None = None
     page: Mapping[str, str] | None = None
     answered: bool = True
+    filters: tuple[tuple[str, int], ...] = ()
 
 
 def question_key(query: str) -> str:
@@ -210,7 +214,15 @@ def _group(questions: Sequence[Question]) -> Group:
         similarity=round(sum(similarities) / len(similarities), 3) if similarities else None,
         examples=tuple(question.text for question in questions[1:6]),
         answer=agreed[0] if agreed and agreed[1] >= FOUND_BY * len(searches) else None,
+        filters=_filters(searches),
     )
+
+
+def _filters(searches: Iterable[Search]) -> tuple[tuple[str, int], ...]:
+    used: Counter[str] = Counter()
+    for search in searches:
+        used.update(f"{name}={value}" for name, values in search.filters.items() for value in values)
+    return tuple(used.most_common(_SHOWN_FILTERS))
 
 
 def _failure(search: Search) -> float:
@@ -254,7 +266,7 @@ def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
     labelled = []
     for question in _questions(searches):
         agreed = _agreed_page(question.searches)
-        if agreed and not REDACTED.search(question.text):
+        if agreed and not REDACTED.search(f"{question.text} {agreed[0]}"):
             page, agreeing = agreed
             counts = {"opened": agreeing, "searches": len(question.searches)}
             labelled.append({"query": question.text, "answer_page": page, **counts})

@@ -23,7 +23,8 @@ from mkdocs_semsearch.insights.questions import (
     read_questions,
 )
 from mkdocs_semsearch.insights.search_records import REDACTED, Search
-from mkdocs_semsearch.lexical.languages import stemmer_for, stems_with, telling_words
+from mkdocs_semsearch.lexical.extra_words import ReaderWords, names_in
+from mkdocs_semsearch.lexical.languages import ALL_STOP_WORDS, stemmer_for, stems_with, telling_words
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
@@ -146,7 +147,7 @@ def make_report(
             "failed": failed,
         },
         days=_days(searches),
-        unanswered=tuple(placed.nearest(group) for group in unanswered),
+        unanswered=tuple(map(placed.nearest, unanswered)),
         hard_to_find=tuple(hard[:LISTED]),
         never_opened=tuple(_first(often, placed, lambda group: group.matched > 0 and group.opened == 0)),
         opened_low=tuple(_first(often, placed, lambda group: (group.rank or 0) >= OPENED_LOW and group.opened > 1)),
@@ -183,6 +184,11 @@ class _Places:
         edited = _edit_address(self._edit_url, path)
         return {**page, "edit": edited} if edited else page
 
+    def with_page(self, group: Group) -> Group:
+        """Returns the group with the page that readers agree on, if it is in the index, else with its nearest page."""
+        found = self.nearest(group)
+        return replace(found, page=self.page(group.answer)) if group.answer in self.pages else found
+
     def nearest(self, group: Group) -> Group:
         """Returns the group with its nearest page filled in."""
         response = self._searcher.search(SearchQuery(group.question, limit=1, granularity="page", include_weak=True))
@@ -203,7 +209,7 @@ def _edit_address(template: str, path: str) -> str:
 
 
 def _first(groups: Iterable[Group], placed: _Places, wanted: Callable[[Group], bool]) -> list[Group]:
-    return [placed.nearest(group) for group in groups if wanted(group)][:LISTED]
+    return [placed.with_page(group) for group in groups if wanted(group)][:LISTED]
 
 
 def _reached(questions: Sequence[Question], placed: _Places) -> tuple[Counter[str], set[str]]:
@@ -244,14 +250,15 @@ def _days(searches: Iterable[Search]) -> tuple[dict[str, Any], ...]:
     return tuple({"day": day, "searches": count, "opened": opened} for day, (count, opened) in sorted(days.items()))
 
 
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = re.compile(r"(?=[^\W_]*[^\W\d_])[^\W_]{3,}")
+"""A word with a letter, such as *install* and *k8s*, but not a number."""
 
 
 def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _Places) -> list[dict[str, Any]]:
     """Finds words of questions that no page has, apart from typos, and the page for which each could be a keyword."""
-    stemmer = stemmer_for(searcher.manifest.language or "en")
-    stem, telling = stems_with(stemmer), telling_words(stemmer)
-    known = {stem(word) for path in placed.pages for word in _words_of_page(searcher, path)}
+    stem, telling = stems_with(stemmer_for(searcher.manifest.language or "en")), telling_words(ALL_STOP_WORDS)
+    readers = ReaderWords.of(searcher.manifest.lexical)
+    known = {stem(word) for path in placed.pages for word in _words_of_page(searcher, readers, path)}
     using: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         typos = {word.casefold() for search in question.searches for word in search.corrected}
@@ -267,8 +274,9 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
             word for question in asked for word in _words_of_question(question) if using.get(stem(word)) is asked
         )
         word = forms.most_common(1)[0][0]
-        opened = Counter(s.opened for question in asked for s in question.searches if s.opened in placed.pages)
-        path = opened.most_common(1)[0][0] if opened else next(iter(placed.first(asked[0].text, 1, weak=True)), None)
+        opened = Counter(search.opened for question in asked for search in question.searches if search.opened)
+        there = [path for path, _ in opened.most_common() if path in placed.pages]
+        path = next(iter(there or placed.first(asked[0].text, 1, weak=True)), None)
         if path is not None:
             words.append(
                 {
@@ -276,7 +284,8 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
                     "searches": count,
                     "question": asked[0].text,
                     "page": placed.page(path),
-                    "opened": bool(opened),
+                    "opened": bool(there),
+                    "gone": opened.most_common(1)[0][0] if opened and not there else None,
                 }
             )
     return sorted(words, key=lambda item: (-item["searches"], item["word"]))[:LISTED]
@@ -286,9 +295,13 @@ def _words_of_question(question: Question) -> list[str]:
     return _WORD.findall(REDACTED.sub(" ", question.text.lower()))
 
 
-def _words_of_page(searcher: Searcher, path: str) -> set[str]:
-    sections = searcher.page(path).sections
-    texts = [text for section in sections for text in (section.content, *section.heading_hierarchy)]
+def _words_of_page(searcher: Searcher, readers: ReaderWords, path: str) -> set[str]:
+    """Returns the words of a page, and those that its keywords, synonyms and file name add to it."""
+    found = searcher.page(path)
+    texts = [*names_in(path), *readers.of_page(path, found.page.frontmatter)]
+    for section in found.sections:
+        texts += (section.content, *section.heading_hierarchy)
+        texts += readers.of_text(section.heading_hierarchy, section.content)
     return {word for text in texts for word in _WORD.findall(text.lower())}
 
 
@@ -354,14 +367,17 @@ def _chapter(title: str, items: Iterable[str]) -> list[str]:
 
 
 def _word_line(item: Mapping[str, Any]) -> str:
-    place = "→" if item["opened"] else "no page opened, nearest is"
+    opened = f"opened {item['gone']}, which the index lacks" if item["gone"] else "no page opened"
+    place = "→" if item["opened"] else f"{opened}, nearest is"
     return f"{item['word']} ({item['searches']}×, “{item['question']}”) {place} {item['page']['path']}"
 
 
 def _group_line(group: Group) -> str:
     ways = f" in {group.ways} ways" if group.ways > 1 else ""
     page = f" → {group.page['path']}" if group.page else ""
-    return f"{group.searches}× “{group.question}”{ways}, {group.opened} opened{page}"
+    filters = "".join(f", {count}× with {name}" for name, count in group.filters)
+    now = ", now has matches" if group.answered and not group.matched else ""
+    return f"{group.searches}× “{group.question}”{ways}, {group.opened} opened{filters}{now}{page}"
 
 
 def report_html(report: Report) -> str:

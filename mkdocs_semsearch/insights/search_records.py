@@ -181,8 +181,12 @@ _VALUE = r"""(?:"[^"]{0,200}"|'[^']{0,200}'|["']?[^\s"',;&]+)"""
 _OPTION = r"(?:options?|flags?|arguments?|parameters?|switch)(?![^\s.,;:!?)])"
 """What readers call an option whose name stands before it, as in *the --token flag*."""
 
-_RELEASE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d")
-"""A version with its date, as in headings of release notes."""
+_NO_PERSON = re.compile(
+    r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d"  # a version with its date, as in release notes
+    r"|\d\.\d{1,2}(?: \d\.\d{1,2})+"  # several versions
+    r"|(?:19|20)\d\d-\d\d-\d\d/[\d.]{1,6}"  # a folder that is a date, with a version in it
+)
+"""Long numbers that are no telephone numbers and the like."""
 
 # What is repeated before a pattern can fail has a limit, or begins only where a run of its characters begins. Otherwise
 # every character of a long text is a new beginning, and a request of 8000 characters takes minutes.
@@ -205,7 +209,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"((?<!\S)(?:-u|--user) )[^\s:]+:\S+"), r"\1[secret]"),
     (
         re.compile(
-            r"((?<![\w.-])/(?:home|Users)/|\b[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2})"
+            r"((?<![\w.-])(?:(?:/mnt|/cygdrive)?/[A-Za-z]|/var|//wsl[\w.$]{1,20}/[\w.-]{1,40})?/(?:home|Users)/|\b[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2})"
             r"[^\\/\s\"':]+(?: [^\\/\s\"':]+(?=[\\/]))?"
         ),
         r"\1[name]",
@@ -227,8 +231,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
         "[address]",
     ),
     (
-        re.compile(r"\+?\d(?:[ ()./-]{0,2}\d){8,}"),
-        lambda match: match[0] if _RELEASE.fullmatch(match[0]) else "[number]",
+        re.compile(r"CVE-\d{4}-\d{4,7}\b|\+?\d(?:[ ()./-]{0,2}\d){8,}", re.IGNORECASE),
+        lambda match: match[0] if match[0][0] in "Cc" or _NO_PERSON.fullmatch(match[0]) else "[number]",
     ),
 )
 _RUN = re.compile(r"[A-Za-z0-9+/=]{16,}")

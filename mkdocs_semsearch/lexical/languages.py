@@ -170,6 +170,10 @@ def languages_without_stemmer(languages: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(filter(None, names))))
 
 
+ALL_STOP_WORDS = " ".join(dict.fromkeys((*_WITH_STOP_WORDS, *_FURTHER_STOP_WORDS)))
+"""The stemmers of all languages with stop words, for `listed_stop_words` and `telling_words`."""
+
+
 def listed_stop_words(stemmer: str | None) -> tuple[str, ...]:
     """Returns the stop words that are added to Tantivy's, as they are looked up: without accents.
 

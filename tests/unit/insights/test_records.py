@@ -72,6 +72,9 @@ def test_private_text_is_replaced(secret):
         "std::vector of bad::cafe_latte",
         "X509CertificateThumbprintSHA256",
         "how to get a token",
+        "CVE-2021-44832 and cve-2023-1234567",
+        "python 3.10 3.11 3.12",
+        "releases/2024-10-01/1.2.md",
     ],
 )
 def test_words_and_identifiers_stay(text):
@@ -94,6 +97,13 @@ def test_words_and_identifiers_stay(text):
         ('File "/home/jane.doe/app/main.py", line 3', 'File "/home/[name]/app/main.py", line 3'),
         (r"C:\Users\Jane Doe\app.py is missing", r"C:\Users\[name]\app.py is missing"),
         ("guides/home/setup.md", "guides/home/setup.md"),
+        ("error in /c/Users/jane/project", "error in /c/Users/[name]/project"),
+        ("cd /mnt/c/Users/jane/x", "cd /mnt/c/Users/[name]/x"),
+        ("ls /cygdrive/d/Users/jane", "ls /cygdrive/d/Users/[name]"),
+        ("ls /var/home/jane", "ls /var/home/[name]"),
+        ("//wsl.localhost/Ubuntu/home/jane/a", "//wsl.localhost/Ubuntu/home/[name]/a"),
+        ("20010203-1234", "[number]"),
+        ("call 2024-10-01 555123456", "call [number]"),
     ],
 )
 def test_pasted_commands_and_paths_keep_no_password_and_no_name(pasted, stored):

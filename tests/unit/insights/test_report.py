@@ -356,3 +356,53 @@ def test_questions_become_a_test_set_where_several_readers_agreed():
     assert labelled_questions(searches) == [
         {"query": "Rotate keys", "answer_page": "guide/auth.md", "opened": 3, "searches": 5}
     ]
+
+
+USUAL = [*answered("restore a backup", "guide/backup.md", 3), *[search("which licence")] * 30]
+
+
+def test_opened_far_down_shows_the_page_that_readers_opened(searcher):
+    low = [search("restore the database", opened="guide/install.md", rank=7)] * 6
+    (group,) = make_report([*USUAL, *low], searcher).opened_low
+    assert group.page["path"] == "guide/install.md"
+    assert "Opened most: <a" in report_html(make_report([*USUAL, *low], searcher))
+
+
+def test_word_whose_opened_page_is_gone(searcher):
+    report = make_report([search("zyzzyva topic", opened="old/moved.md", rank=1)] * 5, searcher)
+    (word,) = [word for word in report.words if word["word"] == "zyzzyva"]
+    assert (word["opened"], word["gone"]) == (False, "old/moved.md")
+    assert "opened old/moved.md, which the index lacks, nearest is" in report_text(report)
+    assert "opened old/moved.md, which the index lacks; nearest is" in report_html(report)
+
+
+def test_words_with_digits_and_words_of_other_languages(searcher):
+    asked = [*[search("k8s 2026")] * 3, *[search("wie installiere ich das auf dem xeon")] * 3]
+    words = {word["word"] for word in make_report(asked, searcher).words}
+    assert words >= {"k8s", "xeon"}
+    assert not words & {"2026", "wie", "ich", "das", "auf", "dem"}
+
+
+def test_words_that_already_lead_to_a_page_are_not_proposed(tmp_path):
+    pages = [
+        made_page("guide/zk.md", "Text of keepers.", title="Keeper", front_matter={"search": {"keywords": ["oidc"]}})
+    ]
+    built(tmp_path / "index", pages, synonyms={"k8s": ("keepers",)})
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as opened:
+        words = make_report([*[search("oidc k8s zk quux")] * 3], opened).words
+    assert [word["word"] for word in words] == ["quux"]
+
+
+def test_filters_of_questions_without_an_answer(searcher):
+    asked = [search("restore a backup", matches=0, filters={"tags": ["setup"]})] * 6
+    report = make_report([*[search("which licence", opened="about/licence.md", rank=1)] * 30, *asked], searcher)
+    (group,) = report.unanswered
+    assert group.filters == (("tags=setup", 6),)
+    assert "0 opened, 6× with tags=setup, now has matches → guide/backup.md" in report_text(report)
+    assert "6 with tags=setup; now has matches" in report_html(report)
+
+
+def test_a_page_whose_path_was_redacted_is_not_exported():
+    page = redact("blog/202611281234-things.md")
+    assert "[number]" in page
+    assert labelled_questions(answered("what changed", page, 4)) == []
