@@ -26,7 +26,7 @@ from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.embedding import token_table
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.embedding.token_table import TokenTable
-from mkdocs_semsearch.errors import IndexWriteError, reason
+from mkdocs_semsearch.errors import IndexFolderError, IndexWriteError, reason
 from mkdocs_semsearch.lexical.analyzers import Analysis, exact_text, lexical_texts, plain_words
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds, joins_words, links_of
@@ -208,6 +208,11 @@ def _write_contents(
             vectors: NDArray[np.float32] = np.load(build_dir / VECTORS, allow_pickle=False).astype(np.float32)
             reduction = pool.submit(fit_reduction, vectors, precision or precision_for(len(vectors)))
         pages, chunks = _records(build_dir / PAGES), ChunkTable(build_dir / CHUNKS)
+        if pages and "kind" not in pages[0]:
+            raise IndexFolderError(
+                f"{build_dir} was built by an earlier version, without what the search without a server needs: "
+                "build the index again."
+            )
         spans = _spans(pages)
         digests = chunks.digests(spans)
         keys, words = _split(manifest, pages, chunks, digests, earlier)

@@ -9,10 +9,11 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
-from mkdocs_semsearch.errors import IndexCorruptError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError, IndexFormatError, IndexNotFoundError
 from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
@@ -218,6 +219,18 @@ def test_a_file_that_is_gone_is_named(folder, tmp_path):
     (bundle.folder / "core.bin").unlink()
     with pytest.raises(IndexCorruptError, match=r"core\.bin"):
         open_static_searcher(tmp_path)
+
+
+def test_an_index_of_an_earlier_version_must_be_built_again(tmp_path):
+    built(tmp_path / "index", PAGES)
+    manifest = tmp_path / "index" / "manifest.json"
+    content = json.loads(manifest.read_text(encoding="utf-8"))
+    pages = tmp_path / "index" / content["build_id"] / "pages.parquet"
+    pq.write_table(pq.read_table(pages).drop_columns(["kind"]), pages)
+    next(file for file in content["files"] if file["path"] == "pages.parquet")["size"] = pages.stat().st_size
+    manifest.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(IndexFolderError, match=r"earlier version.*build the index again"):
+        write_bundle(tmp_path / "index", tmp_path / "site", None)
 
 
 def test_an_empty_site_has_an_empty_bundle(tmp_path):
