@@ -12,7 +12,7 @@ from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
-from mkdocs_semsearch.searching.evaluation import Evaluation, Tuning
+from mkdocs_semsearch.searching.evaluation import Evaluation, JudgedQuery, Tuning
 from mkdocs_semsearch.searching.filter_hints import facet_hints, filter_hints
 from mkdocs_semsearch.searching.filters import filter_expression
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -241,15 +241,21 @@ def evaluation_text(figures: dict[str, Any], found: Evaluation, *, misses: bool)
     lines = [f"{name:<13}{value}" for name, value in figures.items()]
     if misses:
         lines += [
-            f"{item.rank or '-':>3}  {item.question.query[:70]}  wanted {item.question.pages[0]}, first {item.first}"
+            f"{item.rank or '-':>3}  {item.question.query[:70]}  wanted {_wanted(item)}, first {item.first}"
             for item in found.judged
-            if item.rank != 1
+            if item.rank != 1 or item.lacks_section
         ]
         lines += [
             f"  -  {question.query[:70]}  skipped, the index has no page {question.pages[0]}"
             for question in found.skipped
         ]
     return "\n".join(lines)
+
+
+def _wanted(item: JudgedQuery) -> str:
+    page, anchor = item.question.pages[0], next(iter(item.question.anchors), None)
+    place = page if anchor is None else f"{page}#{anchor}"
+    return f"{place} (the page has no such section)" if item.lacks_section else place
 
 
 def tuning_text(found: Tuning) -> str:

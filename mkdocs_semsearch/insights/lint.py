@@ -173,11 +173,13 @@ def _heading(chunk: Row) -> str:
 
 
 def _same_headings(site: _Site) -> Iterator[Finding]:
-    """Reports a heading once, at its first place."""
+    """Reports a heading once, at its first place; pages that turn the rule off do not count."""
+    silent = {page["path"] for page in site.pages if "same-heading" in _silenced(page)}
     places: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for page, chunk, _ in site.sections():
         name = literal_name(_heading(chunk))
-        if len(chunk["heading_hierarchy"]) > 1 and page["kind"] == "guide" and len(name.split()) <= LONGEST_HEADING:
+        is_short = len(chunk["heading_hierarchy"]) > 1 and len(name.split()) <= LONGEST_HEADING
+        if is_short and page["kind"] == "guide" and page["path"] not in silent:
             places[name].append((page, chunk))
     for found in places.values():
         pages = len({page["path"] for page, _ in found})

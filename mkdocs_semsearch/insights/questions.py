@@ -269,5 +269,7 @@ def labelled_questions(searches: Iterable[Search]) -> list[dict[str, Any]]:
         if agreed and not REDACTED.search(f"{question.text} {agreed[0]}"):
             page, agreeing = agreed
             counts = {"opened": agreeing, "searches": len(question.searches)}
-            labelled.append({"query": question.text, "answer_page": page, **counts})
+            sites = {search.site for search in question.searches}
+            corpus = {"corpus": site} if len(sites) == 1 and (site := next(iter(sites))) else {}
+            labelled.append({"query": question.text, "answer_page": page, **corpus, **counts})
     return labelled

@@ -49,12 +49,14 @@ class JudgedQuery:
         first: path of the first result's page; None without results.
         opens_section: whether the right page shows a right section first; None if none is known, or the page is not
             among the first ten. Only for results that are pages.
+        lacks_section: whether the query names sections, but none that its pages have.
     """
 
     question: EvaluationQuery
     rank: int | None
     first: str | None
     opens_section: bool | None = None
+    lacks_section: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
         QueryError: a line is not such an object, and the message names the line; or there is none.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise QueryError(f"The questions in {path} cannot be read: {reason(error)}.") from None
     queries = tuple(_read_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip())
@@ -129,7 +131,8 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
         if not all(isinstance(text, str | None) for text in (anchor, corpus, *anchors)):
             raise ValueError(line)
         pages = tuple(path for page in (first, *others) for path in _paths(page))
-        return EvaluationQuery(query, pages, corpus, tuple(a or None for a in (anchor, *anchors) if a is not None))
+        known = tuple(text.removeprefix("#") or None for text in (anchor, *anchors) if text is not None)
+        return EvaluationQuery(query, pages, corpus, known)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise QueryError(f"{place} is not a question: write {_FORM} on one line.") from None
 
@@ -189,8 +192,16 @@ def evaluate(
         results = searcher.search(query).results
         first = results[0].page.path if results else None
         opens = None if by_section else _opens_section(question, results)
-        judged.append(JudgedQuery(question, _rank(question, results, by_section), first, opens))
+        rank = _rank(question, results, by_section)
+        judged.append(JudgedQuery(question, rank, first, opens, _lacks_section(searcher, question)))
     return Evaluation(tuple(judged), tuple(skipped))
+
+
+def _lacks_section(searcher: Searcher, question: EvaluationQuery) -> bool:
+    """Returns whether a query names sections, but none that its pages have; usually an anchor is misspelt."""
+    pages = (searcher.page(page) for page in question.pages if question.anchors and searcher.has_page(page))
+    anchors = {section.anchor for page in pages for section in page.sections}
+    return bool(question.anchors) and anchors.isdisjoint(question.anchors)
 
 
 def _rank(question: EvaluationQuery, results: Sequence[Result], by_section: bool) -> int | None:

@@ -6,6 +6,7 @@ from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.insights.lint import RULES, Finding, findings_in, github_annotation
 from mkdocs_semsearch.searching.searcher import open_searcher
 from tests.made_index import built, declared, made_page
+from tests.word_hash import WordHashEmbedder
 
 SAME = "Every request needs a token, and a token lives for ninety days before it has to be rotated by its owner."
 
@@ -121,3 +122,16 @@ def test_github_shows_a_finding_beside_its_line():
     line = github_annotation(finding, "docs/")
     assert line == "::warning file=docs/guide/a%2Cb.md,line=12,title=semsearch title::50 %25 of%0Ait: x"
     assert github_annotation(finding, ".").startswith("::warning file=guide/")
+
+
+def test_a_page_that_allows_its_heading_does_not_hide_those_of_others(tmp_path):
+    quiet = {"search": {"lint": "same-heading"}}
+    pages = [
+        made_page(f"guide/{n}.md", "Text.", "More.", title=f"Page {n}", headings=("", "Options"), front_matter=matter)
+        for n, matter in enumerate([quiet, {}, {}, {}, {}])
+    ]
+    built(tmp_path / "index", pages)
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
+        (found,) = [item for item in findings_in(tmp_path / "index", searcher) if item.rule == "same-heading"]
+    assert found.path == "guide/1.md"
+    assert "is a heading on 4 pages" in found.message

@@ -402,6 +402,13 @@ def test_filters_of_questions_without_an_answer(searcher):
     assert "6 with tags=setup; now has matches" in report_html(report)
 
 
+def test_questions_about_one_of_several_sites_are_exported_with_its_name():
+    of_one = labelled_questions(answered("restore a backup", "guide/backup.md", 3, site="cli"))
+    assert of_one[0]["corpus"] == "cli"
+    both = [*answered("restore a backup", "guide/backup.md", 3, site="cli"), search("restore a backup", site="api")]
+    assert "corpus" not in labelled_questions(both)[0]
+
+
 def test_a_page_whose_path_was_redacted_is_not_exported():
     page = redact("blog/202611281234-things.md")
     assert "[number]" in page

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from mkdocs_semsearch import open_searcher
+from mkdocs_semsearch.cli.text import evaluation_text
 from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.evaluation import (
     Evaluation,
@@ -66,6 +67,14 @@ def test_the_right_section_where_one_is_named(searcher):
     assert [item.rank for item in evaluate(searcher, [right, wrong], mode="lexical").judged] == [1, 1]
 
 
+def test_an_anchor_that_the_page_lacks_is_named(searcher):
+    questions = [asked("more of plums", "plums.md", anchors=(anchor,)) for anchor in ("part-1", "nowhere")]
+    found = evaluate(searcher, questions, mode="lexical")
+    assert [item.lacks_section for item in found.judged] == [False, True]
+    told = evaluation_text({}, found, misses=True)
+    assert told.strip() == ("1  more of plums  wanted plums.md#nowhere (the page has no such section), first plums.md")
+
+
 def test_the_section_that_the_right_page_opens(searcher):
     questions = [
         asked("all about plums", "plums.md", anchors=(None,)),
@@ -84,11 +93,12 @@ def test_questions_from_a_file(tmp_path):
     path = tmp_path / "questions.jsonl"
     lines = [
         {"query": "a", "answer_page": "a.md"},
-        {"query": "b", "answer_page": "b/", "also_pages": ["c.html"], "answer_anchor": "x", "corpus": "y", "z": 1},
+        {"query": "b", "answer_page": "b/", "also_pages": ["c.html"], "answer_anchor": "#x", "corpus": "y", "z": 1},
         {"query": "c", "answer_page": "c/index.md", "also_pages": None},
         {"query": "d", "answer_page": "index.md", "answer_anchor": "", "also_anchors": ["e"]},
     ]
-    path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
+    # With the mark that PowerShell and Notepad write first.
+    path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8-sig")
     first, second, third, fourth = read_queries(path)
     assert first == EvaluationQuery("a", ("a.md", "a/index.md"))
     assert (second.pages, second.anchors, second.corpus) == (("b/", "c.html"), ("x",), "y")
