@@ -119,6 +119,7 @@ class RenderedPage:
         repeats: whether the page is a list of posts, which have their own pages.
         alternates: URLs of the page in other languages, as written.
         translation_key: text that a page shares with its translations, as Docusaurus writes it, or None.
+        site_name: name of the site, as the page tells social networks; `""` if it does not.
     """
 
     content: str
@@ -130,6 +131,7 @@ class RenderedPage:
     repeats: bool = False
     alternates: tuple[str, ...] = ()
     translation_key: str | None = None
+    site_name: str = ""
 
     @property
     def heading(self) -> str | None:
@@ -159,10 +161,11 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
         first_h1=(flat_text(first_h1) or None) if first_h1 is not None else None,
         head_title=normalise(head_title.text() or "") if head_title is not None else "",
         language=language or None,
-        generator=_generator(tree),
+        generator=_meta(tree, 'meta[name="generator" i]'),
         repeats=tree.css_first("article.md-post--excerpt") is not None or not _VIEWS.isdisjoint(_page_classes(tree)),
         alternates=_alternates(tree),
         translation_key=_translation_key(tree),
+        site_name=normalise(_meta(tree, 'meta[property="og:site_name" i]')),
     )
 
 
@@ -201,8 +204,8 @@ def _why_no_page(tree: LexborHTMLParser) -> str | None:
     return None
 
 
-def _generator(tree: LexborHTMLParser) -> str:
-    meta = tree.css_first('meta[name="generator" i]')
+def _meta(tree: LexborHTMLParser, selector: str) -> str:
+    meta = tree.css_first(selector)
     return (meta.attributes.get("content") or "").strip() if meta is not None else ""
 
 

@@ -77,11 +77,12 @@ def answer_page(
         refusal = as_http_error(error)
         complaint, status = str(refusal), refusal.status
     manifests = opened.manifests.values()
+    homes = [(manifest, _link(manifest, "")) for manifest in manifests]
     language, strings = _strings(next(iter(manifests)).language)
     html = _template("answer.html.jinja").render(
         strings=strings,
         language=language,
-        sites=[{"name": manifest.site_name, "home": _link(manifest, "")} for manifest in manifests],
+        sites=[{"name": manifest.site_name or home, "home": home} for manifest, home in homes],
         query=parameters.get("q", [""])[0],
         complaint=complaint,
         count=_count(language, strings, body),

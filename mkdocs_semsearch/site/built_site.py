@@ -28,6 +28,7 @@ from mkdocs_semsearch.site.pipeline import (
     unmatched_globs,
 )
 from mkdocs_semsearch.site.publishing import publish_search
+from mkdocs_semsearch.site.shared_title import name_in_titles
 from mkdocs_semsearch.site.source_files import MARKDOWN_SUFFIXES, PageDates, SiteConfig
 from mkdocs_semsearch.site.widget_files import publish_assets, write_results_page
 from mkdocs_semsearch.theme_files import ASSETS, theme_dir
@@ -57,16 +58,12 @@ def index_built_site(
         SemsearchError: the site or an option cannot be used; the previous index is untouched.
     """
     source = SiteFolder(site_dir, config)
-    site = (
-        Site(config.site_name, config.site_url, config.language, config.edit_url)
-        if config
-        else Site(site_dir.resolve().name, "", "en")
-    )
     pages = tuple(source)
     if not pages:
         raise ConfigurationError(
             f"{site_dir} has no pages, and nothing was written: name the folder with the HTML of the built site."
         )
+    site = source.site()
     documents = tuple(page for page in pages if not any(fnmatchcase(page.path, glob) for glob in settings.exclude))
     embedder = open_configured_embedder(settings.embedder)
     report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
@@ -107,7 +104,7 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | 
     shutil.copytree(source, site_dir / ASSETS, dirs_exist_ok=True, ignore=kept)
     publish_assets(site_dir / ASSETS, source)
     results_page = settings.widget.results_page and write_results_page(
-        site_dir, settings, language=site.language, site_name=site.name
+        site_dir, settings, language=site.language, site_name=site.name or site_dir.resolve().name
     )
     config = widget_files.widget_config(
         settings,
@@ -159,13 +156,18 @@ class SiteFolder:
         self._unlisted: frozenset[str] = frozenset()
         self._problems: dict[str, str] = {}
         self._left_out: dict[str, str] = {}
+        self._home: RenderedPage | None = None
+        self._titles: list[str] = []
 
     def __iter__(self) -> Iterator[Document]:
         """Yields the pages in the order of the navigation, then of the paths."""
         sources = _source_files(self._config) if self._config else {}
         self._unlisted = self._left_out_of_navigation(frozenset(sources.values()))
         written: dict[tuple[str, str], str] = {}
-        generator = self._generator()
+        self._home = self._read_home()
+        # In many Hugo themes only the home page names the generator.
+        generator = self._home.generator if self._home else ""
+        self._titles = []
         found = (file for file in self._site_dir.rglob("*.html") if file.is_file())
         files = (file.relative_to(self._site_dir).as_posix() for file in found)
         for path in sorted(files, key=lambda path: self._position(path, sources)):
@@ -176,6 +178,7 @@ class SiteFolder:
                 if isinstance(page, RenderedPage) and path not in sources:
                     reason = _why_repeated(path, page, generator) or _same_page(path, page, written)
                 if isinstance(page, RenderedPage) and reason is None:
+                    self._titles.append(page.head_title)
                     yield self._document(path, sources.get(path), page)
             if reason is not None:
                 self._left_out[_printable(path)] = reason
@@ -187,11 +190,20 @@ class SiteFolder:
             return frozenset()
         return unlisted_pages(paths, nav)
 
-    def _generator(self) -> str:
-        """Returns the generator named in the home page; in many Hugo themes no other page names it."""
+    def _read_home(self) -> RenderedPage | None:
         home = self._site_dir / "index.html"
         page = read_rendered_page(home.read_bytes().decode("utf-8", "replace")) if home.is_file() else None
-        return page.generator if isinstance(page, RenderedPage) else ""
+        return page if isinstance(page, RenderedPage) else None
+
+    def site(self) -> Site:
+        """Returns the site as its configuration describes it, else as its pages do; call it after iterating over them.
+
+        The name of a folder such as `public` is no name of a site: it would rank.
+        """
+        if self._config is not None:
+            return Site(self._config.site_name, self._config.site_url, self._config.language, self._config.edit_url)
+        name = self._home.site_name if self._home else ""
+        return Site(name or name_in_titles(self._titles), "", "en")
 
     def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each file whose front matter could not be read, once the pages have been read."""

@@ -107,6 +107,13 @@ def page(tmp_path, monkeypatch):
     return tmp_path / "site"
 
 
+def test_the_name_of_the_folder_is_pinned_to_no_page(page, tmp_path):
+    assert main(["index", str(page), "--index", "index", "--widget"]) == 0
+    manifest = open_index(tmp_path / "index").manifest
+    assert (manifest.site_name, manifest.lexical.get("pins", {})) == ("", {})
+    assert '<a href="../">site</a>' in (page / "search" / "index.html").read_text(encoding="utf-8")
+
+
 def test_globs_that_match_no_page_are_reported(page, tmp_path, capsys):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Home\n\nSome text.\n")

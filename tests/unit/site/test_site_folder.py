@@ -437,3 +437,42 @@ def test_a_file_name_that_is_not_utf8_is_left_out_with_the_reason(tmp_path: Path
     source = SiteFolder(tmp_path / "site")
     assert [document.path for document in source] == ["index.html"]
     assert source.left_out() == {"caf\N{REPLACEMENT CHARACTER}.html": "its name is not UTF-8"}
+
+
+@pytest.mark.parametrize(
+    ("titles", "name"),
+    [
+        (
+            ("Frob 1.3.0 documentation", "Install &#8212; Frob 1.3.0 documentation", "Use - Frob 1.3.0 documentation"),
+            "Frob",
+        ),
+        (
+            ("Handbuch 2.1 Dokumentation", "A - Handbuch 2.1 Dokumentation", "B - Handbuch 2.1 Dokumentation"),
+            "Handbuch",
+        ),
+        (("Home | My Docs", "Install | My Docs", "Run - Guide | My Docs"), "My Docs"),
+        (("Install :: Relearn", "Use :: Relearn", "A :: Relearn :: B"), "Relearn"),
+        (("Install – Guide – Site", "Use – Guide – Site", "Home – Site"), "Site"),
+        (("A · Site", "B", "C", "D · Site"), ""),
+        (("Install", "Use", "A - B"), ""),
+        (("Why - a question",), ""),
+    ],
+)
+def test_without_a_configuration_the_site_is_named_by_the_titles_of_its_pages(
+    tmp_path: Path, titles: tuple[str, ...], name: str
+) -> None:
+    for number, title in enumerate(titles):
+        path = f"page{number}.html" if number else "index.html"
+        write(tmp_path / "public", {path: f"<title>{title}</title><main><p>Text {number}</p></main>"})
+    source = SiteFolder(tmp_path / "public")
+    assert len(list(source)) == len(titles)
+    assert source.site().name == name
+
+
+def test_without_a_configuration_the_home_page_names_the_site(tmp_path: Path) -> None:
+    name = '<meta property="og:site_name" content="Frob Docs">'
+    for path in ("index.html", "a.html", "b.html"):
+        write(tmp_path / "site", {path: f"<title>{path} | Frob</title>{name}<main><p>{path}</p></main>"})
+    source = SiteFolder(tmp_path / "site")
+    assert len(list(source)) == 3
+    assert source.site().name == "Frob Docs"
