@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -18,6 +19,7 @@ from mkdocs_semsearch.chunking.inline_text import plain_title, title_of_index, t
 from mkdocs_semsearch.chunking.main_content import NoPage, RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_role import split_version, unlisted_pages, version_order
 from mkdocs_semsearch.errors import ConfigurationError
+from mkdocs_semsearch.lexical.languages import LANGUAGES, primary_subtag
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.pipeline import (
     Settings,
@@ -158,6 +160,7 @@ class SiteFolder:
         self._left_out: dict[str, str] = {}
         self._home: RenderedPage | None = None
         self._titles: list[str] = []
+        self._languages: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Document]:
         """Yields the pages in the order of the navigation, then of the paths."""
@@ -168,6 +171,7 @@ class SiteFolder:
         # In many Hugo themes only the home page names the generator.
         generator = self._home.generator if self._home else ""
         self._titles = []
+        self._languages.clear()
         found = (file for file in self._site_dir.rglob("*.html") if file.is_file())
         files = (file.relative_to(self._site_dir).as_posix() for file in found)
         for path in sorted(files, key=lambda path: self._position(path, sources)):
@@ -179,6 +183,7 @@ class SiteFolder:
                     reason = _why_repeated(path, page, generator) or _same_page(path, page, written)
                 if isinstance(page, RenderedPage) and reason is None:
                     self._titles.append(page.head_title)
+                    self._languages[_known_language(page)] += 1
                     yield self._document(path, sources.get(path), page)
             if reason is not None:
                 self._left_out[_printable(path)] = reason
@@ -203,7 +208,9 @@ class SiteFolder:
         if self._config is not None:
             return Site(self._config.site_name, self._config.site_url, self._config.language, self._config.edit_url)
         name = self._home.site_name if self._home else ""
-        return Site(name or name_in_titles(self._titles), "", "en")
+        languages = [language for language, _ in self._languages.most_common() if language]
+        language = _known_language(self._home) if self._home else ""
+        return Site(name or name_in_titles(self._titles), "", language or next(iter(languages), "en"))
 
     def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each file whose front matter could not be read, once the pages have been read."""
@@ -284,6 +291,11 @@ class SiteFolder:
             return title.removesuffix(site_name).rstrip(" -–—|·•:")
         parts = _TITLE_SEPARATOR.split(title)
         return parts[0] if len(parts) == 2 else title
+
+
+def _known_language(page: RenderedPage) -> str:
+    language = page.language or ""
+    return language if primary_subtag(language) in LANGUAGES else ""
 
 
 def _why_repeated(path: str, page: RenderedPage, generator: str) -> str | None:

@@ -476,3 +476,27 @@ def test_without_a_configuration_the_home_page_names_the_site(tmp_path: Path) ->
     source = SiteFolder(tmp_path / "site")
     assert len(list(source)) == 3
     assert source.site().name == "Frob Docs"
+
+
+@pytest.mark.parametrize(
+    ("home", "others", "language"),
+    [
+        ("de", ("en", "en"), "de"),
+        ("pt-BR", (), "pt-BR"),
+        ("{{ lang }}", ("fr", "fr", "en"), "fr"),
+        ("", ("", ""), "en"),
+        (None, ("en", "de", "de"), "de"),
+    ],
+)
+def test_without_a_configuration_the_language_is_that_of_the_home_page_or_of_most_pages(
+    tmp_path: Path, home: str | None, others: tuple[str, ...], language: str
+) -> None:
+    redirect = "<meta http-equiv=refresh content='0; url=de/'>"
+    first = redirect if home is None else f'<html lang="{home}"><main><p>Home</p></main></html>'
+    write(tmp_path / "site", {"index.html": first})
+    for number, other in enumerate(others):
+        text = f'<html lang="{other}"><main><p>Text {number}</p></main></html>'
+        write(tmp_path / "site", {f"page{number}.html": text})
+    source = SiteFolder(tmp_path / "site")
+    list(source)
+    assert source.site().language == language
