@@ -193,6 +193,9 @@ def _translation_key(tree: LexborHTMLParser) -> str | None:
 def _why_no_page(tree: LexborHTMLParser) -> str | None:
     if tree.css_first("#mkdocs-encrypted-content") is not None:  # mkdocs-encryptcontent
         return "encrypted"
+    # Sphinx; with its builder `dirhtml` the file is called like any other page.
+    if tree.css_first("#search-results") is not None and tree.css_first('script[src*="searchtools.js"]') is not None:
+        return "error or search page"
     for meta in tree.css("meta"):
         attributes = meta.attributes
         if (attributes.get("http-equiv") or "").lower() == "refresh":

@@ -119,7 +119,9 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | 
 
 
 _NO_PAGES = ("404.html", "search.html")
-_INDEXES = re.compile(r"(?:.*/)?(?:genindex(?:-[^/]*)?|(?:[^/]*-)?modindex)\.html|(?:.*/)?_(?:modules|static)/.*")
+_INDEXES = re.compile(
+    r"(?:.*/)?(?:genindex(?:-[^/]*)?|(?:[^/]*-)?modindex)(?:/index)?\.html|(?:.*/)?_(?:modules|static)/.*"
+)
 """Files of Sphinx that are not pages: lists of terms and modules, highlighted source code, files of the theme."""
 _LISTERS = ("astro", "docusaurus", "eleventy", "gatsby", "hexo", "hugo", "jekyll", "pelican", "zola")
 _LIST_PLACE = re.compile(

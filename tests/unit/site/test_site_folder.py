@@ -293,6 +293,20 @@ def test_views_and_lists_of_terms_are_left_out_with_the_reason(tmp_path: Path) -
     }
 
 
+def test_lists_and_the_search_page_of_sphinx_are_left_out_in_folders_of_their_own(tmp_path: Path) -> None:
+    page = '<div role="main"><section><h1>{}</h1><p>x</p></section></div>'
+    search = (
+        '<script src="../_static/searchtools.js"></script><main><h1>Search</h1><div id="search-results"></div></main>'
+    )
+    names = ("index.html", "usage/index.html", "genindex/index.html", "genindex-A/index.html", "py-modindex/index.html")
+    write(tmp_path / "site", {name: page.format(name) for name in names})
+    write(tmp_path / "site", {"search/index.html": search, "guide/search/index.html": page.format("Search")})
+    source = SiteFolder(tmp_path / "site")
+    assert [document.path for document in source] == ["index.html", "guide/search/index.html", "usage/index.html"]
+    assert source.left_out()["search/index.html"] == "error or search page"
+    assert set(source.left_out()) == {"search/index.html", *names[2:]}
+
+
 def test_generator_that_only_the_home_page_names_is_that_of_the_site(tmp_path: Path) -> None:
     listed = "<main><h1>T</h1><p>x</p></main>"
     home = f'<meta name="generator" content="Hugo 0.150.0">{listed}'
