@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import ApiObject, Block, PageItem
-from mkdocs_semsearch.chunking.code_languages import language_of_classes, without_annotations
+from mkdocs_semsearch.chunking.code_languages import canonical_language, language_of_classes, without_annotations
 from mkdocs_semsearch.chunking.inline_text import child_nodes, class_names, flat_text, is_dropped, node_before
 
 if TYPE_CHECKING:
@@ -187,14 +187,18 @@ def _code_element(node: LexborNode) -> LexborNode:
 
 
 _NOT_CODE = (
-    ".linenos, .lineno, .md-annotation, .headerlink, .boring, br, [hidden], span.ln, span[style*='user-select:none']"
+    ".linenos, .lineno, .md-annotation, .headerlink, .boring, br, .ec-line, [hidden], span.ln,"
+    " span[style*='user-select:none']"
 )
 
 
+_NUMBERS = frozenset({"gutter", "ln"})
+
+
 def _is_line_number(attributes: dict[str, str | None]) -> bool:
-    """Returns whether an element inside code is a line number, as Hugo writes it."""
+    """Returns whether an element inside code is a line number, as Hugo and Expressive Code write it."""
     unselectable = "user-select:none" in (attributes.get("style") or "")
-    return unselectable or "ln" in class_names(attributes)
+    return unselectable or not _NUMBERS.isdisjoint(class_names(attributes))
 
 
 def _code_text(node: LexborNode) -> str:
@@ -211,12 +215,15 @@ def _code_text(node: LexborNode) -> str:
         elif tag == "br":
             parts.append("\n")
         elif not is_dropped(tag, current.attributes) and not _is_line_number(current.attributes):
+            # Expressive Code makes a line a block; only an empty one contains its line break.
+            if "ec-line" in class_names(current.attributes) and parts and not parts[-1].endswith("\n"):
+                parts.append("\n")
             pending.extend(list(current.iter(include_text=True))[::-1])
     return "".join(parts)
 
 
 def _language(node: LexborNode) -> str | None:
-    """Returns the language named by a class of the code or of an element around it."""
+    """Returns the language that a class or attribute of the code, or of an element around it, names."""
     current: LexborNode | None = node
     for _ in range(_LEVELS_UP):
         if current is None or current.tag == "body":
@@ -225,6 +232,8 @@ def _language(node: LexborNode) -> str | None:
         if "mermaid" in class_names(attributes):
             return "mermaid"
         language = language_of_classes(attributes.get("class")) or language_of_classes(attributes.get("data-lang"))
+        if language is None and current.tag in ("code", "pre"):  # Expressive Code and other users of Shiki
+            language = canonical_language(attributes.get("data-language"))
         if language:
             return language
         current = current.parent

@@ -41,6 +41,8 @@ _CHROME = ", ".join(
         # VitePress
         ".VPDocFooter, .VPDocAside, .VPLocalNav, .VPNav, .VPSidebar, .VPSkipLink, [class*='language-'] > span.lang",
         ".line-numbers-wrapper",
+        # Starlight
+        ".expressive-code .sr-only",
         # Sphinx and its themes
         ".sphinxsidebar, .related, .toctree-wrapper, .topic.contents, .bd-header-article, .bd-sidebar-secondary",
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",

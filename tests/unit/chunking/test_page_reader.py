@@ -422,6 +422,15 @@ def test_a_long_signature_is_shortened_in_the_heading_and_complete_in_the_text()
     assert found == [Heading(3, "SamGeo2.__init__(…)", "a"), Block("code", signature, "python")]
 
 
+def test_code_of_which_each_line_is_a_block_keeps_its_lines_without_their_numbers() -> None:
+    """As Expressive Code writes it, with which Starlight shows code."""
+    number = '<div class="gutter"><div class="ln" aria-hidden="true">1</div></div>'
+    lines = ("<span>def</span> <span>a():</span>", "\n", "\n", "<span>  b()</span>")
+    code = "".join(f'<div class="ec-line">{number}<div class="code">{line}</div></div>' for line in lines)
+    found = text_of(f'<figure class="frame"><pre data-language="py"><code>{code}</code></pre></figure>')
+    assert found == "```python\ndef a():\n\n\n  b()\n```"
+
+
 def test_tabs_that_are_not_in_front_are_read() -> None:
     assert text_of('<div role="tabpanel">npm</div><div role="tabpanel" hidden>yarn</div><div hidden>x</div>') == (
         "npm\n\nyarn"

@@ -249,6 +249,9 @@ BUILT_BY_OTHERS = {
     f"{EDIT}</footer></div></main>",
     "mdbook": '<div class="menu-bar"><h1>Book</h1></div><main><h1 id="t"><a class="header" href="#t">T</a></h1><p>x</p>'
     '</main><nav class="nav-wide-wrapper">Next chapter</nav>',
+    "starlight": '<main><h1 id="_top">T</h1><div class="sl-markdown-content"><p>x</p><div class="expressive-code">'
+    '<figure><figcaption><span class="title"></span><span class="sr-only">Terminal window</span></figcaption></figure>'
+    "</div></div></main>",
     "plain": f"<main><p>{EDIT}</p><h1>T</h1><p>x</p></main>",
 }
 
