@@ -80,7 +80,7 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
     """Returns whether an element is left out: scripts, permalinks, line numbers, and what the author excludes."""
-    if tag in _DROPPED_TAGS:
+    if tag in _DROPPED_TAGS and not is_tab_button(tag, attributes):
         return True
     if not attributes:
         return False
@@ -89,6 +89,11 @@ def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
     if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and tag not in HEADING_TAGS):
         return True
     return attributes.get("role") == "doc-backlink" or not _DROPPED_CLASSES.isdisjoint(class_names(attributes))
+
+
+def is_tab_button(tag: str, attributes: dict[str, str | None]) -> bool:
+    """Returns whether an element is a button with the label of a tab, which is content like a `label`."""
+    return tag == "button" and attributes.get("role") == "tab"
 
 
 def class_names(attributes: dict[str, str | None]) -> list[str]:
@@ -229,7 +234,7 @@ BLOCK_TAGS = frozenset(
 )
 """Elements that begin and end a line, except headings and `pre`."""
 
-_SPACED_TAGS = BLOCK_TAGS | HEADING_TAGS | {"label", "pre"}
+_SPACED_TAGS = BLOCK_TAGS | HEADING_TAGS | {"button", "label", "pre"}
 
 
 def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:

@@ -38,6 +38,7 @@ from mkdocs_semsearch.chunking.inline_text import (
     class_names,
     flat_text,
     is_dropped,
+    is_tab_button,
     join_inline,
     normalise,
     replacement_text,
@@ -182,7 +183,10 @@ class _PageReader:
             classes = class_names(attributes)
             if "filename" in classes:
                 self._flush()
-            self._leads |= "filename" in classes or (tag == "label" and "task-list-control" not in classes)
+            is_label = is_tab_button(tag, attributes) or (tag == "label" and "task-list-control" not in classes)
+            self._leads |= "filename" in classes or is_label
+            if is_label and not _is_text(node.prev):  # labels of tabs stand beside each other without white space
+                self._inline.append(" ")
             if tag in CODE_TAGS:
                 self._inline.append(CODE_START)
             yield from child_nodes(node)
@@ -343,6 +347,10 @@ def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:
     if len(names) != len(panels):
         return children
     return [node for pair in zip(names, panels, strict=True) for node in pair]
+
+
+def _is_text(node: LexborNode | None) -> bool:
+    return node is not None and node.tag == "-text"
 
 
 def _has_class(node: LexborNode, name: str) -> bool:

@@ -431,6 +431,23 @@ def test_code_of_which_each_line_is_a_block_keeps_its_lines_without_their_number
     assert found == "```python\ndef a():\n\n\n  b()\n```"
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('<div><input><label for="a">npm</label><input><label for="b">pnpm</label></div><pre>x</pre>', "npm pnpm"),
+        (
+            '<div role="tablist"><button role="tab">npm</button><button role="tab">pnpm</button></div><pre>x</pre>',
+            "npm pnpm",
+        ),
+        ('<ul><li><button role="tab">npm</button></li><li><button>Copy</button></li></ul><pre>x</pre>', "- npm"),
+        ("<p>The field (<label>name</label>).</p><pre>x</pre>", "The field (name)."),
+    ],
+)
+def test_labels_of_tabs_are_words_apart(html: str, expected: str) -> None:
+    """As VitePress, sphinx-tabs and Docsy write them."""
+    assert text_of(html) == f"{expected}\n\n```\nx\n```"
+
+
 def test_tabs_that_are_not_in_front_are_read() -> None:
     assert text_of('<div role="tabpanel">npm</div><div role="tabpanel" hidden>yarn</div><div hidden>x</div>') == (
         "npm\n\nyarn"
