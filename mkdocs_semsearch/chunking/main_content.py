@@ -47,6 +47,7 @@ _CHROME = ", ".join(
         ".sphinxsidebar, .related, .toctree-wrapper, .topic.contents, .bd-header-article, .bd-sidebar-secondary",
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
+        ".bd-footer-article, .bd-footer-content, #jb-print-docs-body, .onlyprint, .cell details.hide > summary",
         # Hugo themes
         ".td-page-meta, .td-toc, .td-page-feedback, [class^='feedback--'], .feedback--answer",
         ".book-menu, .book-toc, .book-footer, .paginav",

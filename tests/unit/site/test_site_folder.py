@@ -235,6 +235,11 @@ BUILT_BY_OTHERS = {
     "sphinx": '<div class="document"><div class="body" role="main"><section id="t"><h1>T<a class="headerlink" '
     'href="#t">¶</a></h1><nav class="contents">On this page</nav><div class="toctree-wrapper"><ul><li>Other</li></ul>'
     '</div><p>x</p></section></div></div><div class="sphinxsidebar">menu</div>',
+    "jupyter-book": '<main class="bd-main"><div id="jb-print-docs-body" class="onlyprint"><h1>T</h1>'
+    '<h2>Contents</h2></div><article class="bd-article"><section id="t"><h1>T</h1><div class="cell tag_hide-input">'
+    '<details class="hide"><summary><span>Show code cell source</span></summary><p>x</p></details></div></section>'
+    "</article>"
+    '<footer class="bd-footer-content"><p>By Jo Doe</p></footer></main>',
     "hugo": '<div class="td-main"><main><nav aria-label="breadcrumb">Docs</nav><div class="td-content"><h1>T</h1>'
     f'<p>x</p></div><div class="td-page-feedback">Was this page helpful?</div>{EDIT}</main></div>',
     "docsy": '<div class="td-main"><main><nav class="td-breadcrumbs">Docs</nav><div class="td-content"><h1>T</h1>'
