@@ -42,7 +42,9 @@ _CHROME = ", ".join(
         ".VPDocFooter, .VPDocAside, .VPLocalNav, .VPNav, .VPSidebar, .VPSkipLink, [class*='language-'] > span.lang",
         ".line-numbers-wrapper",
         # Starlight
-        ".expressive-code .sr-only",
+        ".expressive-code .sr-only, .sl-markdown-content ~ footer, .pagination-links",
+        # Pelican
+        "footer.post-info",
         # Sphinx and its themes
         ".sphinxsidebar, .related, .toctree-wrapper, .topic.contents, .bd-header-article, .bd-sidebar-secondary",
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
@@ -55,6 +57,8 @@ _CHROME = ", ".join(
         # mdBook
         ".menu-bar, .nav-wrapper, .nav-wide-wrapper, .nav-chapters, .pre > .buttons",
         # any
+        # A footer deeper inside may be the author's, such as that of a quotation.
+        "main > footer, #content > footer",
         "[role=navigation], [role=search], .breadcrumb, .breadcrumbs, .skip-link, .skip-to-content",
         ".edit-this-page, .edit-page-link, .edit-link, .last-updated, [data-pagefind-ignore]",
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
+from mkdocs_semsearch.chunking.blocks import Block
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import read_page
 from mkdocs_semsearch.errors import ConfigurationError
@@ -254,6 +255,11 @@ BUILT_BY_OTHERS = {
     f"{EDIT}</footer></div></main>",
     "mdbook": '<div class="menu-bar"><h1>Book</h1></div><main><h1 id="t"><a class="header" href="#t">T</a></h1><p>x</p>'
     '</main><nav class="nav-wide-wrapper">Next chapter</nav>',
+    "pelican": '<section id="content"><article><header><h1>T</h1></header><div class="entry-content"><footer '
+    'class="post-info">Published: Mon 05 January 2026</footer><p>x</p></div></article></section>',
+    "footers": '<main id="content"><h1>T</h1><p>x</p><footer><p>Found a bug? <a>Edit</a></p></footer></main>',
+    "starlight-footer": '<main><h1>T</h1><div class="content-panel"><div class="sl-markdown-content"><p>x</p></div>'
+    '<footer><p>Last updated: 1 May</p><div class="pagination-links"><a>Next page: U</a></div></footer></div></main>',
     "starlight": '<main><h1 id="_top">T</h1><div class="sl-markdown-content"><p>x</p><div class="expressive-code">'
     '<figure><figcaption><span class="title"></span><span class="sr-only">Terminal window</span></figcaption></figure>'
     "</div></div></main>",
@@ -267,6 +273,13 @@ def test_navigation_of_other_generators_is_left_out(tmp_path: Path, html: str) -
     (document,) = pages(tmp_path).values()
     found = [item.text for item in read_page(document.html)]
     assert (document.title, found) == ("T", ["T", "x"])
+
+
+def test_a_footer_that_the_author_writes_stays() -> None:
+    quotation = "<blockquote><p>To be.</p><footer>Hamlet</footer></blockquote>"
+    page = read_rendered_page(f"<main><article><h1>T</h1>{quotation}<footer>Notes</footer></article></main>")
+    assert isinstance(page, RenderedPage)
+    assert [item.text for item in read_page(page.content) if isinstance(item, Block)] == ["To be.", "Hamlet", "Notes"]
 
 
 def test_views_and_lists_of_terms_are_left_out_with_the_reason(tmp_path: Path) -> None:
