@@ -46,7 +46,9 @@ _CHROME = ", ".join(
         # Pelican
         "footer.post-info",
         # Sphinx and its themes
-        ".sphinxsidebar, .related, .toctree-wrapper, .topic.contents, .bd-header-article, .bd-sidebar-secondary",
+        # The builder `singlehtml` has the pages themselves in the place of a table of contents.
+        ".sphinxsidebar, .related, .toctree-wrapper:not(:has(section, .section)), .topic.contents",
+        ".bd-header-article, .bd-sidebar-secondary",
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         ".bd-footer-article, .bd-footer-content, #jb-print-docs-body, .onlyprint, .cell details.hide > summary",

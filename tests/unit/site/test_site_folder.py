@@ -275,6 +275,15 @@ def test_navigation_of_other_generators_is_left_out(tmp_path: Path, html: str) -
     assert (document.title, found) == ("T", ["T", "x"])
 
 
+@pytest.mark.parametrize("section", ["<section>", '<div class="section">'])
+def test_the_pages_in_a_single_page_of_sphinx_are_read(section: str) -> None:
+    toc = '<div class="toctree-wrapper compound">{}</div>'
+    page = f"<main><section><h1>T</h1>{toc.format('<ul><li>Other</li></ul>')}{toc.format(section + '<h2>Use</h2><p>x')}"
+    rendered = read_rendered_page(page)
+    assert isinstance(rendered, RenderedPage)
+    assert [item.text for item in read_page(rendered.content)] == ["T", "Use", "x"]
+
+
 def test_a_footer_that_the_author_writes_stays() -> None:
     quotation = "<blockquote><p>To be.</p><footer>Hamlet</footer></blockquote>"
     page = read_rendered_page(f"<main><article><h1>T</h1>{quotation}<footer>Notes</footer></article></main>")
