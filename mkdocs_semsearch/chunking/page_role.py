@@ -269,12 +269,16 @@ _NUMBER = re.compile(r"(?:v|version-|release-)?(\d+(?:\.\d+)*)(?:\.x)?((?:[-.]?(
 def split_version(path: str) -> tuple[str, str]:
     """Returns the version at the beginning of a path, `""` if there is none, and the path without it.
 
-    Docusaurus has its versions inside the folder of the documentation: `docs/2.0/`.
+    Docusaurus has its versions inside the folder of the documentation, `docs/2.0/`. On sites in several languages, they
+    are inside the folder of each language: `de/docs/2.0/`, and on Read the Docs `en/stable/`.
     """
-    outer, slash, inner = path.partition("/") if path.startswith("docs/") else ("", "", path)
-    folder, slash_too, rest = inner.partition("/")
+    language, slash, _ = path.partition("/")
+    outer = f"{language}/" if slash and _is_language(language) else ""
+    if path.startswith("docs/", len(outer)):
+        outer += "docs/"
+    folder, slash, rest = path[len(outer) :].partition("/")
     is_version = folder in _NEWEST or _UNSTABLE.fullmatch(folder) or _NUMBER.fullmatch(folder)
-    return (folder, f"{outer}{slash}{rest}") if slash_too and is_version else ("", path)
+    return (folder, f"{outer}{rest}") if slash and is_version else ("", path)
 
 
 def version_order(version: str) -> tuple[int, tuple[int, ...]]:

@@ -65,7 +65,9 @@ def test_short_sections_are_landing_places_of_their_own():
     assert groups(made_page("a.md", "See the guide."), made_page("b.md", "See the guide.")) == [0, 1]
 
 
-@pytest.mark.parametrize("folders", [("2.0/", "1.0/", "dev/"), ("docs/", "docs/1.0/", "docs/next/")])
+@pytest.mark.parametrize(
+    "folders", [("2.0/", "1.0/", "dev/"), ("docs/", "docs/1.0/", "docs/next/"), ("en/stable/", "en/1.0/", "en/dev/")]
+)
 def test_short_sections_of_several_versions_of_a_page_are_one(folders):
     pages = [
         made_page(f"{folder}guide.html", "See the guide.", NOTE if folder == folders[0] else "Short.", title="Guide")
