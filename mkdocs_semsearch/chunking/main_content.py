@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,6 +53,8 @@ _CHROME = ", ".join(
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         ".bd-footer-article, .bd-footer-content, #jb-print-docs-body, .onlyprint, .cell details.hide > summary",
+        # pdoc: source code beside a documented object; code in its text stays
+        ".view-source-button, .view-source-toggle-state ~ .pdoc-code",
         # Hugo themes
         ".td-page-meta, .td-toc, .td-page-feedback, [class^='feedback--'], .feedback--answer",
         ".book-menu, .book-toc, .book-footer, .paginav",
@@ -105,6 +108,7 @@ _VIEWS = frozenset(  # classes that Docusaurus and Docsy give the root or the bo
     }
 )
 _DOCUSAURUS_IDS = ("plugin-id-", "docs-version-", "docs-doc-id-")
+_PDOC_OBJECT = re.compile(r'<(?:section id="([^"]+)"|div id="([^"]+)" class="classattr")>')
 _NAMELESS = frozenset({"", "home", "index", "untitled"})
 
 
@@ -165,7 +169,7 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
     is_own_h1 = leading is not None and leading.tag == "h1" and leading.attributes.get("id")
     first_h1 = content.css_first("h1")
     return RenderedPage(
-        content=content.inner_html or "",
+        content=_with_names_of_objects(content.inner_html or "") if _is_of_pdoc(content) else content.inner_html or "",
         leading_h1=flat_text(leading) if leading is not None and is_own_h1 else None,
         first_h1=(flat_text(first_h1) or None) if first_h1 is not None else None,
         head_title=normalise(head_title.text() or "") if head_title is not None else "",
@@ -244,6 +248,20 @@ def _content(tree: LexborHTMLParser) -> LexborNode:
     assert tree.body is not None
     _remove_chrome(tree.body, _CHROME_OF_BODY)
     return tree.body if empty is None or flat_text(tree.body) else empty
+
+
+def _is_of_pdoc(content: LexborNode) -> bool:
+    return content.tag == "main" and "pdoc" in class_names(content.attributes)
+
+
+def _with_names_of_objects(html: str) -> str:
+    """Returns a page of pdoc with a heading for every documented object; pdoc shows only its signature."""
+
+    def headed(found: re.Match[str]) -> str:
+        name, level = (found[1], 2) if found[1] else (found[2], 3)
+        return f'{found[0]}<h{level} id="{name}">{name.rpartition(".")[2]}</h{level}>'
+
+    return _PDOC_OBJECT.sub(headed, html)
 
 
 def _remove_chrome(node: LexborNode, selector: str) -> None:

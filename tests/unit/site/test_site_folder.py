@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
-from mkdocs_semsearch.chunking.blocks import Block
+from mkdocs_semsearch.chunking.blocks import Block, Heading
 from mkdocs_semsearch.chunking.main_content import RenderedPage, read_rendered_page
 from mkdocs_semsearch.chunking.page_reader import read_page
 from mkdocs_semsearch.errors import ConfigurationError
@@ -282,6 +282,27 @@ def test_the_pages_in_a_single_page_of_sphinx_are_read(section: str) -> None:
     rendered = read_rendered_page(page)
     assert isinstance(rendered, RenderedPage)
     assert [item.text for item in read_page(rendered.content)] == ["T", "Use", "x"]
+
+
+def test_objects_on_a_page_of_pdoc_are_sections_without_their_source_code() -> None:
+    source = '<input class="view-source-toggle-state"><div class="attr"><span>def {0}()</span><label '
+    source += 'class="view-source-button">View Source</label></div>'
+    source += (
+        '<div class="pdoc-code codehilite"><pre>def {0}(): pass</pre></div><div class="docstring"><p>Text of {0}:</p>'
+    )
+    source += '<div class="pdoc-code codehilite"><pre>{0}()</pre></div></div>'
+    method = f'<div id="Box.open" class="classattr">{source.format("open")}</div>'
+    page = read_rendered_page(
+        f'<main class="pdoc"><h1>m</h1><section id="Box">{source.format("Box")}{method}</section>'
+    )
+    assert isinstance(page, RenderedPage)
+    items = read_page(page.content)
+    assert [(item.text, item.anchor) for item in items if isinstance(item, Heading)][1:] == [
+        ("Box", "Box"),
+        ("open", "Box.open"),
+    ]
+    texts = [item.text for item in items if isinstance(item, Block)]
+    assert texts == ["def Box()", "Text of Box:", "Box()", "def open()", "Text of open:", "open()"]
 
 
 def test_a_footer_that_the_author_writes_stays() -> None:
