@@ -133,6 +133,7 @@ class RenderedPage:
         alternates: URLs of the page in other languages, as written.
         translation_key: text that a page shares with its translations, as Docusaurus writes it, or None.
         site_name: name of the site, as the page tells social networks; `""` if it does not.
+        content_language: language that the element with the content names for itself, or None.
     """
 
     content: str
@@ -145,6 +146,7 @@ class RenderedPage:
     alternates: tuple[str, ...] = ()
     translation_key: str | None = None
     site_name: str = ""
+    content_language: str | None = None
 
     @property
     def heading(self) -> str | None:
@@ -162,7 +164,6 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
     if reason := _why_no_page(tree):
         return NoPage(reason)
     head_title, root = tree.css_first("head title"), tree.css_first("html")
-    language = (root.attributes.get("lang") or "").strip().replace("_", "-") if root is not None else ""
     content = _content(tree)
     # Zensical writes an empty anchor, to which its skip link leads, before the h1.
     leading = next((node for node in content.iter(include_text=True) if _has_text(node) or not _is_target(node)), None)
@@ -173,12 +174,13 @@ def read_rendered_page(html: str) -> RenderedPage | NoPage:
         leading_h1=flat_text(leading) if leading is not None and is_own_h1 else None,
         first_h1=(flat_text(first_h1) or None) if first_h1 is not None else None,
         head_title=normalise(head_title.text() or "") if head_title is not None else "",
-        language=language or None,
+        language=_language(root) if root is not None else None,
         generator=_meta(tree, 'meta[name="generator" i]'),
         repeats=tree.css_first("article.md-post--excerpt") is not None or not _VIEWS.isdisjoint(_page_classes(tree)),
         alternates=_alternates(tree),
         translation_key=_translation_key(tree),
         site_name=normalise(_meta(tree, 'meta[property="og:site_name" i]')),
+        content_language=_language(content),
     )
 
 
@@ -218,6 +220,10 @@ def _why_no_page(tree: LexborHTMLParser) -> str | None:
         if name.lower() == "robots" and "noindex" in (attributes.get("content") or "").lower():
             return "noindex"
     return None
+
+
+def _language(node: LexborNode) -> str | None:
+    return (node.attributes.get("lang") or "").strip().replace("_", "-") or None
 
 
 def _meta(tree: LexborHTMLParser, selector: str) -> str:

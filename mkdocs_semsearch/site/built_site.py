@@ -183,12 +183,21 @@ class SiteFolder:
                 reason = page.reason if isinstance(page, NoPage) else None
                 if isinstance(page, RenderedPage) and path not in sources:
                     reason = _why_repeated(path, page, generator) or _same_page(path, page, written)
+                    reason = reason or ("not translated" if self._is_untranslated(path, page) else None)
                 if isinstance(page, RenderedPage) and reason is None:
                     self._titles.append(page.head_title)
                     self._languages[_known_language(page)] += 1
                     yield self._document(path, sources.get(path), page)
             if reason is not None:
                 self._left_out[_printable(path)] = reason
+
+    def _is_untranslated(self, path: str, page: RenderedPage) -> bool:
+        """Returns whether a page in the folder of its language shows a page of another one, as Starlight writes it."""
+        stated, shown = primary_subtag(page.language or ""), primary_subtag(page.content_language or "")
+        folder, slash, rest = path.partition("/")
+        if not shown or shown == stated or not slash or primary_subtag(folder) != stated:
+            return False
+        return any((self._site_dir / place).is_file() for place in (rest, f"{page.content_language}/{rest}"))
 
     def _left_out_of_navigation(self, paths: Set[str]) -> frozenset[str]:
         """Returns `unlisted_pages`; none if a plugin completes the navigation or `not_in_nav` names pages."""

@@ -305,6 +305,24 @@ def test_objects_on_a_page_of_pdoc_are_sections_without_their_source_code() -> N
     assert texts == ["def Box()", "Text of Box:", "Box()", "def open()", "Text of open:", "open()"]
 
 
+def test_a_page_that_shows_the_page_of_another_language_is_left_out(tmp_path: Path) -> None:
+    page = '<html lang="{}"><main lang="{}"><h1>T</h1><p>Text of {}</p></main></html>'
+    files = {
+        "a.html": ("en", "en"),
+        "fr/a.html": ("fr", "en"),
+        "fr/b.html": ("fr", "fr"),
+        "fr/quoted.html": ("fr", "en"),
+        "fr-own.html": ("fr", "en"),
+        "de/c.html": ("de", "de"),
+        "pt-br/c.html": ("pt-BR", "de"),
+    }
+    write(tmp_path / "site", {path: page.format(*languages, path) for path, languages in files.items()})
+    source = SiteFolder(tmp_path / "site")
+    kept = [document.path for document in source]
+    assert kept == ["a.html", "fr-own.html", "de/c.html", "fr/b.html", "fr/quoted.html"]
+    assert source.left_out() == dict.fromkeys(("fr/a.html", "pt-br/c.html"), "not translated")
+
+
 def test_a_footer_that_the_author_writes_stays() -> None:
     quotation = "<blockquote><p>To be.</p><footer>Hamlet</footer></blockquote>"
     page = read_rendered_page(f"<main><article><h1>T</h1>{quotation}<footer>Notes</footer></article></main>")
