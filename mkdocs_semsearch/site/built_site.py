@@ -129,6 +129,8 @@ _LIST_PLACE = re.compile(
     r"|(?:.*/)?page/\d+/"
 )
 """Paths under which generators list pages that exist elsewhere."""
+_NEXT_OF_PELICAN = re.compile(r"(?:.*/)?index\d+\.html")
+"""Further parts of Pelican's list of posts, behind `index.html`."""
 _TITLE_SEPARATOR = re.compile(r"\s+[-–—|·•:]\s+")
 
 
@@ -317,9 +319,10 @@ def _why_repeated(path: str, page: RenderedPage, generator: str) -> str | None:
         page: the page in that file.
         generator: generator of the site, for pages that do not name theirs.
     """
-    if page.repeats or ((page.generator or generator).lower().startswith(_LISTERS) and _LIST_PLACE.match(path)):
-        return "list of other pages"
-    return None
+    writer = (page.generator or generator).lower()
+    is_list = writer.startswith(_LISTERS) and _LIST_PLACE.match(path)
+    is_next = writer.startswith("pelican") and _NEXT_OF_PELICAN.fullmatch(path)
+    return "list of other pages" if page.repeats or is_list or is_next else None
 
 
 def _same_page(path: str, page: RenderedPage, written: dict[tuple[str, str], str]) -> str | None:

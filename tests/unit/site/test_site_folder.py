@@ -385,6 +385,13 @@ def test_generator_that_only_the_home_page_names_is_that_of_the_site(tmp_path: P
     assert source.left_out() == {"tags/a/index.html": "list of other pages"}
 
 
+@pytest.mark.parametrize(("generator", "is_list"), [("Pelican", True), ("Sphinx 9", False)])
+def test_further_parts_of_the_list_of_posts_are_left_out(tmp_path: Path, generator: str, *, is_list: bool) -> None:
+    home = f'<meta name="generator" content="{generator}"><main><h1>T</h1><p>x</p></main>'
+    write(tmp_path / "site", {"index.html": home, "index2.html": "<main><h1>T</h1><p>more</p></main>"})
+    assert list(pages(tmp_path)) == (["index.html"] if is_list else ["index.html", "index2.html"])
+
+
 def test_a_page_about_tags_of_an_unknown_generator_stays(tmp_path: Path) -> None:
     write(tmp_path / "site", {"tags/index.html": "<main><h1>Tags</h1><p>x</p></main>"})
     assert list(pages(tmp_path)) == ["tags/index.html"]
