@@ -167,6 +167,14 @@ def test_several_indexes_name_theirs(searcher):
     assert {small.text() for small in tree.css("h2 small")} == {"one", "two"}
 
 
+def test_a_site_without_a_name_is_called_by_its_address(tmp_path):
+    with opened(tmp_path, [made_page("a.md", "Text of a page.")]) as searcher:
+        _, tree = page(api_over(lambda: searcher))
+    (home,) = tree.css("header a")
+    assert home.text() == home.attributes["href"] == "/"
+    assert tree.css_first("title").text().endswith(" – /")
+
+
 def test_without_an_index_it_is_unavailable():
     assert handle(api_over(lambda: None), "GET", "/api/v1/search.html", "q=x").status == 503
 
