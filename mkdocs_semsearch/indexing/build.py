@@ -39,7 +39,7 @@ class BuildReport:
         build_id: identifier of the current build.
         pages, chunks: number of pages and chunks in the index.
         embedded, reused: number of chunks whose vector was computed, and of chunks whose vector was cached.
-        seconds: duration of the whole build, including embedding.
+        seconds: duration of the whole build with embedding, except for what was embedded while pages were rendered.
         size_bytes: size of the index on disk.
         graph_method: `exact`, `nndescent` or `none`.
         warning: one sentence about the languages that the model does not cover; None if it covers all.

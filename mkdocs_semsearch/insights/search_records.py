@@ -184,7 +184,7 @@ _OPTION = r"(?:options?|flags?|arguments?|parameters?|switch)(?![^\s.,;:!?)])"
 _NO_PERSON = re.compile(
     r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d"  # a version with its date, as in release notes
     r"|\d\.\d{1,2}(?: \d\.\d{1,2})+"  # several versions
-    r"|(?:19|20)\d\d-\d\d-\d\d/[\d.]{1,6}"  # a folder that is a date, with a version in it
+    r"|20[12]\d-\d\d-\d\d/\d{1,2}(?:\.\d{1,2}){1,2}"  # a folder that is a date, with a version in it
 )
 """Long numbers that are no telephone numbers and the like."""
 
@@ -209,7 +209,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"((?<!\S)(?:-u|--user) )[^\s:]+:\S+"), r"\1[secret]"),
     (
         re.compile(
-            r"((?<![\w.-])(?:(?:/mnt|/cygdrive)?/[A-Za-z]|/var|//wsl[\w.$]{1,20}/[\w.-]{1,40})?/(?:home|Users)/|\b[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2})"
+            r"((?<![\w.-])(?:(?:/var)?/(?:home|Users)/|(?:/mnt|/cygdrive)?/[A-Za-z]/[Uu]sers/"
+            r"|[\\/]{2}wsl[\w.$]{1,20}[\\/][\w.-]{1,40}[\\/]home[\\/])|\b[A-Za-z]:[\\/]{1,2}[Uu]sers[\\/]{1,2})"
             r"[^\\/\s\"':]+(?: [^\\/\s\"':]+(?=[\\/]))?"
         ),
         r"\1[name]",
@@ -231,7 +232,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
         "[address]",
     ),
     (
-        re.compile(r"CVE-\d{4}-\d{4,7}\b|\+?\d(?:[ ()./-]{0,2}\d){8,}", re.IGNORECASE),
+        re.compile(r"\bCVE-(?:19|20)\d\d-\d{4,7}\b|\+?\d(?:[ ()./-]{0,2}\d){8,}", re.IGNORECASE),
         lambda match: match[0] if match[0][0] in "Cc" or _NO_PERSON.fullmatch(match[0]) else "[number]",
     ),
 )

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds
+from mkdocs_semsearch.lexical.languages import LANGUAGES
 from mkdocs_semsearch.lexical.question import literal_name, other_numbers
 
 MOST_KEYWORDS = 50
@@ -187,8 +188,8 @@ def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
 _NUMBERS = re.compile(r"^(?:\d+[-_.])+(?=[^\W\d])")
 """Numbers before a name that only put files in order, such as in `02-install.md` and `2026-11-28-release.md`."""
 
-_LANGUAGE = re.compile(r"\.[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
-"""The end of names such as `install.de.md` and `install.pt-BR.md`, with which mkdocs-static-i18n marks translations."""
+_LANGUAGE = re.compile(r"(.+)\.([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
+"""Names such as `install.de` and `install.pt-BR`, with which mkdocs-static-i18n marks translations."""
 
 
 def names_in(path: str) -> tuple[str, ...]:
@@ -198,15 +199,22 @@ def names_in(path: str) -> tuple[str, ...]:
     The name of a file, or of the folder of an index page, is often shorter than the title: `cli/logs.md` is *Function
     Logs*. With one of the two folders around it, it is what readers type where the title is just *Button*.
     """
-    *folders, name = (_NUMBERS.sub("", part) for part in path.rpartition(".")[0].split("/"))
-    name = _LANGUAGE.sub("", name)
-    if name.lower() in ("index", "readme"):
-        name = folders.pop() if folders else ""
+    *folders, whole = path.rpartition(".")[0].split("/")
+    name = _without_language(whole)
+    if name.strip("_").lower() in ("index", "readme"):
+        name = whole = folders.pop() if folders else ""
     if not name:
         return ()
-    around = [form for folder in reversed(folders[-2:]) for form in (folder, *other_numbers(folder))]
-    with_folders = (*(f"{name} {folder}" for folder in around), *(f"{folder} {name}" for folder in folders[-1:]))
-    return tuple(dict.fromkeys((name, *with_folders)))
+    name = _NUMBERS.sub("", name)
+    near = [_NUMBERS.sub("", folder) for folder in folders[-2:] if any(map(str.isalpha, folder))]
+    around = [form for folder in reversed(near) for form in (folder, *other_numbers(folder))]
+    with_folders = (*(f"{name} {folder}" for folder in around), *(f"{folder} {name}" for folder in near[-1:]))
+    return tuple(dict.fromkeys((name, whole, *with_folders)))
+
+
+def _without_language(name: str) -> str:
+    match = _LANGUAGE.fullmatch(name)
+    return match[1] if match and match[2] in LANGUAGES else name
 
 
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*[-_][0-9]{3,}")

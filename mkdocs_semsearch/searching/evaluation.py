@@ -191,36 +191,45 @@ def evaluate(
         query = SearchQuery(question.query, mode=mode, limit=DEPTH, granularity="section" if by_section else "page")
         results = searcher.search(query).results
         first = results[0].page.path if results else None
-        opens = None if by_section else _opens_section(question, results)
-        rank = _rank(question, results, by_section)
-        judged.append(JudgedQuery(question, rank, first, opens, _lacks_section(searcher, question)))
+        anchors = _answering_anchors(searcher, question)
+        opens = None if by_section else _opens_section(question, results, anchors)
+        rank = _rank(question, results, anchors if by_section else None)
+        judged.append(JudgedQuery(question, rank, first, opens, lacks_section=anchors is not None and not anchors))
     return Evaluation(tuple(judged), tuple(skipped))
 
 
-def _lacks_section(searcher: Searcher, question: EvaluationQuery) -> bool:
-    """Returns whether a query names sections, but none that its pages have; usually an anchor is misspelt."""
-    pages = (searcher.page(page) for page in question.pages if question.anchors and searcher.has_page(page))
-    anchors = {section.anchor for page in pages for section in page.sections}
-    return bool(question.anchors) and anchors.isdisjoint(question.anchors)
+def _answering_anchors(searcher: Searcher, question: EvaluationQuery) -> set[str | None] | None:
+    """Returns the anchors of a query that its pages have, None if only the page is known.
+
+    The top of a page is its first section, whose heading usually has an anchor.
+    """
+    if not question.anchors:
+        return None
+    anchors: set[str | None] = set()
+    for page in filter(searcher.has_page, question.pages):
+        there = [section.anchor for section in searcher.page(page).sections]
+        anchors.update(there[:1] if None in question.anchors else ())
+        anchors.update(set(question.anchors).intersection(there))
+    return anchors
 
 
-def _rank(question: EvaluationQuery, results: Sequence[Result], by_section: bool) -> int | None:
-    return next((place for place, result in enumerate(results, 1) if _is_answer(question, result, by_section)), None)
+def _rank(question: EvaluationQuery, results: Sequence[Result], anchors: set[str | None] | None) -> int | None:
+    return next((place for place, result in enumerate(results, 1) if _is_answer(question, result, anchors)), None)
 
 
-def _is_answer(question: EvaluationQuery, result: Result, by_section: bool) -> bool:
+def _is_answer(question: EvaluationQuery, result: Result, anchors: set[str | None] | None) -> bool:
     if result.page.path not in question.pages:
         return False
-    if not by_section or not question.anchors or result.section is None:
-        return True
-    return result.section.anchor in question.anchors
+    return anchors is None or result.section is None or result.section.anchor in anchors
 
 
-def _opens_section(question: EvaluationQuery, results: Sequence[Result]) -> bool | None:
+def _opens_section(
+    question: EvaluationQuery, results: Sequence[Result], anchors: set[str | None] | None
+) -> bool | None:
     right = next((result for result in results if result.page.path in _paths(question.pages[0])), None)
-    if not question.anchors or right is None:
+    if anchors is None or right is None:
         return None
-    return right.sections[0].section.anchor in question.anchors
+    return right.sections[0].section.anchor in anchors
 
 
 FEWEST_QUESTIONS = 60

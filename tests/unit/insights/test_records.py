@@ -102,7 +102,12 @@ def test_words_and_identifiers_stay(text):
         ("ls /cygdrive/d/Users/jane", "ls /cygdrive/d/Users/[name]"),
         ("ls /var/home/jane", "ls /var/home/[name]"),
         ("//wsl.localhost/Ubuntu/home/jane/a", "//wsl.localhost/Ubuntu/home/[name]/a"),
+        (r"\\wsl$\Ubuntu\home\jane\a", r"\\wsl$\Ubuntu\home\[name]\a"),
+        ("C:/users/jane/a", "C:/users/[name]/a"),
+        ("GET /users/{user_id}/items", "GET /users/{user_id}/items"),
         ("20010203-1234", "[number]"),
+        ("born 1985-03-12/1234", "born [number]"),
+        ("CVE-0170-1234567", "CVE-[number]"),
         ("call 2024-10-01 555123456", "call [number]"),
     ],
 )

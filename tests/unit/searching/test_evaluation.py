@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_an_anchor_that_the_page_lacks_is_named(searcher):
     assert [item.lacks_section for item in found.judged] == [False, True]
     told = evaluation_text({}, found, misses=True)
     assert told.strip() == ("1  more of plums  wanted plums.md#nowhere (the page has no such section), first plums.md")
+
+
+def test_the_top_of_a_page_is_its_first_section(tmp_path):
+    page = made_page("kiwis.md", "All about kiwis.", "More.", headings=("kiwis", "More"))
+    page = replace(page, chunks=(replace(page.chunks[0], anchor="kiwis"), *page.chunks[1:]))
+    with opened(tmp_path / "index", [page]) as searcher:
+        found = evaluate(searcher, [asked("all about kiwis", "kiwis.md", anchors=(None,))], mode="lexical")
+    assert [(item.opens_section, item.lacks_section) for item in found.judged] == [(True, False)]
 
 
 def test_the_section_that_the_right_page_opens(searcher):
