@@ -1,7 +1,7 @@
 """Documentation search for MkDocs that understands questions and always finds literal matches.
 
-The names below are the public Python API, whole. Everything is loaded on first use, so that importing the package, as
-MkDocs does for every site, costs nothing.
+The names below are the whole public Python API. Each is loaded on first use, so that importing the package, as MkDocs
+does for every site, costs nothing.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def open_searcher(
             this user's cache is updated, and an encoder in it runs in a separate process with limited memory and time.
             By default the folder in `SEMSEARCH_INDEX`, else `semsearch-index`.
         embedder: embedder for queries, instead of the one that the index names; its vectors must be of the same kind.
-        verify: compare every file with its hash first (about a second per gigabyte); by default if all files together
-            have at most 256 MiB, which are read anyway. Sizes are always compared.
+        verify: compare every file with its hash first (about a second per gigabyte); the default for an index of at
+            most 256 MiB, which is read anyway. Sizes are always compared.
         store_url: URL of the cluster with the chunks, if they are in one; by default the value of `QDRANT_URL`.
 
     Raises:

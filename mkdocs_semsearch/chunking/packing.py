@@ -13,8 +13,8 @@ Cost = Callable[[str], int]
 """A function that returns the number of tokens of a text."""
 
 _LETTERS_AT_ONCE = 16
-"""Letters of a long word, for each token of the budget, that are measured at once. Measuring all that remains of a line
-of minified JSON for each piece takes quadratic time: 21 s for half a megabyte."""
+"""Letters of a long word that are measured at once, for each token of the budget. Measuring the whole rest of a line of
+minified JSON for every piece would take quadratic time: 21 s for half a megabyte."""
 
 
 def pack_blocks(blocks: Iterable[Block], budget: int, overlap: int, cost: Cost) -> list[Group]:

@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 _ENCLOSING_TAGS = frozenset({"li", "dd", "blockquote", "details"})
 _ENCLOSING_CLASS, _ENCLOSING_TITLE = "admonition", "admonition-title"
-"""Elements whose headings end with them: the text after a note is not about the heading inside of the note, and what
+"""Elements that end the sections inside them: text after a note does not belong to a heading in the note, and what
 follows the parameters that mkdocstrings lists, such as the return value, belongs to the function. The title of a note
-with headings is a heading above them, and so is the label of a tab."""
+becomes a heading above the headings in it, and so does the label of a tab."""
 _MOST_ENCLOSING = 12
-"""Greatest number of such elements in one another; a heading in more of them does not end with its element."""
+"""Greatest number of such elements inside each other; a heading in a deeper one does not end with it."""
 
 _HEADINGS = ", ".join(sorted(HEADING_TAGS))
 
@@ -114,7 +114,7 @@ def read_links(body: LexborNode) -> tuple[Link, ...]:
 
 @dataclass(slots=True)
 class _Enclosing:
-    """An open element whose headings end with it.
+    """An open element that ends the sections inside it.
 
     Attributes:
         titled: whether it is a note, which can have a title.
@@ -134,9 +134,9 @@ class _PageReader:
         self._found: list[PageItem | FootnoteMark] = []
         self._footnotes = Footnotes()
         self._inline: list[str] = []
-        self._lists: list[Iterator[str]] = []  # of each open list, the markers of its next items
+        self._lists: list[Iterator[str]] = []  # the markers of the next items of each open list
         self._around: list[_Enclosing] = []
-        self._labels: dict[int, LexborNode] = {}  # of panels with headings, by their identity
+        self._labels: dict[int, LexborNode] = {}  # labels of panels with headings, by panel
         self._marker = ""
         self._leads = False
         self._titles = False
@@ -287,7 +287,7 @@ class _PageReader:
 
     def _add_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._flush()
-        self._found.extend(self._footnotes.mark())  # of a heading that no paragraph follows
+        self._found.extend(self._footnotes.mark())  # those of a heading without a paragraph
         text = text_without_permalink(node)
         excluded = "data-search-exclude" in attributes or _lists_pages_of_tag(node, attributes)
         if text or excluded:
@@ -358,5 +358,5 @@ def _has_class(node: LexborNode, name: str) -> bool:
 
 
 def _lists_pages_of_tag(node: LexborNode, attributes: dict[str, str | None]) -> bool:
-    """Returns whether a heading is that of a list in which Material's plugin `tags` names the pages with a tag."""
+    """Returns whether a heading is that of a list of pages with a tag, which Material's plugin `tags` writes."""
     return (attributes.get("id") or "").startswith("tag:") and node.css_first(".md-tag") is not None

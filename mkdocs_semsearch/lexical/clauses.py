@@ -93,12 +93,12 @@ def completions(question: Question, words: QueryWords) -> Iterator[Clause]:
 
 
 def required_terms(question: Question, words: QueryWords) -> Sequence[Sequence[str]]:
-    """Returns what a text with all words of a question contains: for each word its terms, each with alternatives.
+    """Returns the terms that a text with all words of a question must contain, each with its alternatives.
 
     Returns:
         The terms of all telling words; for a corrected word, its corrections as alternatives, and for an unfinished
         one, its completions. Empty if the question has too few words for the bonus for headings, because one word is
-        not specific enough, or more than a heading has.
+        not specific enough, or more words than a heading has.
     """
     telling = list(dict.fromkeys(question.telling))
     if not WEIGHTS["headings"]["least"] <= len(telling) <= WEIGHTS["headings"]["most"]:
@@ -130,7 +130,7 @@ def telling_terms(
 
 
 def _neighbours(terms: Iterable[tuple[str, bool]], least: int) -> Iterator[tuple[str, str]]:
-    """Yields neighbouring terms of which at least `least` are telling; each term comes with whether it is."""
+    """Yields neighbouring terms of which at least `least` are telling; each given term says if it is."""
     near = itertools.pairwise(terms)
     return ((term, following) for (term, tells), (following, tells_too) in near if tells + tells_too >= least)
 
@@ -177,8 +177,8 @@ class Clauses:
     def matcher(self, question: Question) -> Matcher:
         """Returns the matcher of a query: it decides which words of a text match.
 
-        Stop words and words in more than a fifth of all chunks are ignored. If a question has no others, only its stop
-        words are, and if it has nothing but these, none.
+        Stop words and words in more than a fifth of all chunks are ignored. If a question has no other words, only
+        its stop words are ignored; if it has only stop words, none is.
         """
         common = COMMON_SHARE * self.chunks
 
@@ -234,7 +234,7 @@ class Clauses:
         return max(map(self._vocabulary.chunks_with, self.beginning_with(prefix, 1)), default=0)
 
     def _pairs(self, question: Question) -> Iterator[Clause]:
-        """Yields pairs of neighbouring words: of two telling words, or of any two in quotes but two stop words."""
+        """Yields pairs of neighbouring telling words; in quotes, one of the two may be a stop word."""
         telling = frozenset(question.telling)
         weights: dict[tuple[str, str], float] = {}
         for stemmer in self._analysis.stemmers:

@@ -54,7 +54,7 @@ class LexicalQueries:
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, chosen)])
 
     def phrase(self, terms: Sequence[str]) -> tantivy.Query:
-        """Returns a query for all rows that may contain a phrase, which all have its terms.
+        """Returns a query for all rows that may contain a phrase; each has all its terms.
 
         If the phrase has several words, their stems must be neighbours in the prose, or one of them must occur in a
         heading or in code.
@@ -331,8 +331,8 @@ class LexicalIndex:
     def _ranking(self, question: Question) -> tantivy.Query | None:
         """Returns the Tantivy query of a question.
 
-        That of the last question is cached, because counting a facet runs it again without a filter, and readers ask
-        the same question with other filters or for its next page.
+        The query of the last question is cached, because counting a facet runs it again without a filter, and readers
+        ask the same question with other filters or for its next page.
         """
         last = getattr(self._last, "question", None)
         if last is None or last[0] != question:

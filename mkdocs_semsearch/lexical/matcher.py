@@ -22,7 +22,7 @@ from mkdocs_semsearch.lexical.question import Question
 
 _WORD = re.compile(rf"[\w{COMBINING_MARKS}]+")
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
-"""Of ASCII, what `_WORD` does not match, as spaces: splitting there takes half the time."""
+"""A byte table that turns ASCII outside of words into spaces: splitting there takes half the time."""
 _SHORTEST_BEGINNING = 3  # shorter prefixes would highlight too many words
 _Known = tuple[dict[str, frozenset[str]], dict[str, set[str]], object]
 
@@ -121,7 +121,7 @@ class WholeIdentifiers:
 
 
 def whole_identifiers(question: Question) -> WholeIdentifiers | None:
-    """Returns what finds the identifiers among the words of a query as a whole; None if it has none."""
+    """Returns the finder of the identifiers among the words of a query; None if there are none."""
     distinct = dict.fromkeys(question.words)
     patterns = (identifier_pattern(word, unfinished=word == question.words[-1]) for word in distinct)
     in_parts = map(joined_pattern, question.joined.values())
@@ -176,7 +176,7 @@ class Matcher:
         return found
 
     def found_in(self, text: str, words: DistinctWords) -> list[Found]:
-        """Returns where a text matches, in its order; in scripts without spaces, the matching parts of a run."""
+        """Returns the places where a text matches, in order; in scripts without spaces, the matching parts of a run."""
         found: list[Found] = []
         # Few words of a text match, so searching for the candidates is faster than checking every word.
         for word in self.may_mean(text, words):
@@ -217,7 +217,7 @@ def _with_marks(word: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def _with_identifiers(found: list[Found], text: str, whole: WholeIdentifiers) -> list[Found]:
-    """Adds the identifiers of the query that a text has as a whole; what matches inside of them is part of them."""
+    """Adds the identifiers of the query that a text has as a whole; matches inside them are merged into them."""
     for match in whole.matches(text):
         start, end = match.span()
         inside = [part for part in found if start <= part[0] and part[1] <= end]
@@ -227,7 +227,7 @@ def _with_identifiers(found: list[Found], text: str, whole: WholeIdentifiers) ->
 
 
 def _words_from(beginning: str, text: str, words: DistinctWords) -> set[str]:
-    """Returns the plain words of a text that begin with a term, in any case; possibly other words that do, too."""
+    """Returns the plain words of a text that begin with a term, ignoring case, and possibly other such words."""
     folded = text.lower()
     if len(folded) != len(text) and beginning in folded:  # of all letters, only `İ` becomes two
         return {word for word in words.plain if word.lower().startswith(beginning)}

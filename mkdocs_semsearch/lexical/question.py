@@ -17,7 +17,7 @@ from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
 _QUOTED = re.compile(
     r'"([^"]+)"|“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|”([^“”]+)”|»([^«»]+)«|＂([^＂]+)＂|「([^「」]+)」|『([^『』]+)』'
 )
-"""Quoted phrases. An opening mark ends a phrase, so that a text of many of them is read once and not once for each."""
+"""Quoted phrases. An opening mark ends a phrase; else a text of many such marks would be read once for each."""
 
 _MAX_QUOTED = 8
 """Greatest number of quoted phrases inside a question that add to the score; chosen, not measured."""
@@ -39,8 +39,8 @@ class Question:
         named: telling words of the site's name beside a few others; they rank with less weight.
         embedded: the text that is embedded: `text` without a marker such as `[BUG]` in front, and without the words
             that occur on most pages.
-        joined: words that the index has only with their parts joined otherwise, each with its `joined_name`:
-            `groupby` for `group_by`, `time-out` for `timeout`.
+        joined: words that the index has only joined in another way, each with its `joined_name`: `groupby` for
+            `group_by`, `time-out` for `timeout`.
         divided: compounds that are not in the index, each with its parts, which are.
         corrections: other words that are not in the index, each with its possible corrections, best first.
         missing_phrases: required phrases that occur nowhere; the question is then searched without them.
@@ -76,10 +76,11 @@ class Question:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the literal rule compares with names: the first text with titles and headings, others with titles only.
+        """The texts that the literal rule compares: the first with titles and headings, the others with titles only.
 
-        The first one that is a name counts. These are the text, its words with their corrections, and of these the
-        telling ones: `what is a pipeline` asks for the page *Pipelines*, but `how do I use it` for no section *Use*.
+        They are the question's text, its corrected words, and only the telling ones of these; the first that is a name
+        counts. `what is a pipeline` asks for the page *Pipelines*, but `how do I use it` does not ask for a section
+        *Use*.
         """
         return tuple(dict.fromkeys((self.text, *self._readings())))
 
@@ -243,9 +244,9 @@ def joined_words(text: str) -> str:
 
 
 def other_numbers(name: str) -> tuple[str, ...]:
-    """Returns what the plural of a `literal_name` may be, or the singular, by English endings.
+    """Returns possible plurals and singulars of a `literal_name`, by English endings.
 
-    A name that no title has is harmless. The same in `static/text.js`.
+    A form that no title has does no harm. `static/text.js` has the same rules.
     """
     if name.endswith("ies"):
         return name[:-3] + "y", name[:-1]
@@ -346,7 +347,7 @@ _TOPIC = re.compile(
     r"|(?!(?:an?|the) \w+$)(?:an? |the )?(.+?):? (?:overview|introduction|basics)",
     re.IGNORECASE,
 )
-"""A title that introduces a topic. Another page that has the topic as a heading, far below its title, came first."""
+"""A title that introduces a topic. Without it, a page with the topic in a heading far down would come first."""
 
 
 def _generic_headings(chunks: Iterable[NamedChunk], name_of: Callable[[str], str]) -> Set[str]:

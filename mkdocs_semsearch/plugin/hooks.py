@@ -150,7 +150,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(-1000)
     def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-        """Has the text of a page embedded while MkDocs renders other pages, in a first build."""
+        """Queues the text of a page for embedding in a first build, while MkDocs renders other pages."""
         if self._early is not None:
             document = self._pages.preliminary(page, html, config)
             if document is not None:
@@ -191,7 +191,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @event_priority(-1000)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """Writes the index once the outermost build is done, after the plugins that build locales from here."""
+        """Writes the index once the outermost build is done, after the plugins that build locales in this hook."""
         self._depth -= 1
         if self._depth > 0:
             return

@@ -63,7 +63,7 @@ def text(default: str | None = None) -> Value[str | None]:
 
 
 def folder(default: str) -> Value[str | None]:
-    """Returns an option that is the path of a folder; a `~` would be the name of a folder, not the home folder."""
+    """Returns an option that is the path of a folder; a leading `~` is refused: it would not mean the home folder."""
     return Value(
         lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value and value.strip()[0] != "~",
         "is not the path of a folder: write one that does not begin with ~, or drop the option.",
@@ -97,7 +97,7 @@ def url(placeholder: str = "") -> Value[str | None]:
     """Returns an option that is an http(s) address, or a path on the site's own origin.
 
     Args:
-        placeholder: what may stand in the address in braces, such as `{version}`; no other braces may.
+        placeholder: the only text in braces that the address may contain, such as `{version}`.
     """
     address = re.compile(rf"(?:https?://(?=[^/])|/)(?:[^\s{{}}]|{re.escape(placeholder)})*")
     braces = f"braces other than {placeholder}" if placeholder else "braces"

@@ -100,7 +100,7 @@ class _Store(Options):
     _written: Sequence[str] = ()
 
     def load_dict(self, patch: dict[str, Any]) -> None:
-        self._written = list(patch)  # MkDocs has it too, but warns whoever reads it
+        self._written = list(patch)  # MkDocs keeps it too, but warns when it is read
         super().load_dict(patch)
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:

@@ -117,14 +117,14 @@ class MkDocsPages:
         if source.endswith(markdown):  # otherwise that plugin made something else from it
             self._sources[page.file.dest_uri] = source
         self._problems.pop(page.file.dest_uri, None)
-        # MkDocs silently makes front matter that it cannot read a part of the text.
+        # MkDocs silently treats front matter that it cannot read as text of the page.
         if not page.meta and source.startswith("---") and (header := read_front_matter(source)).problem:
             self._problems[page.file.dest_uri] = unreadable(page.file.src_uri, header)
 
     def preliminary(self, page: Page, html: str, config: MkDocsConfig) -> Document | None:
         """Returns a page of which only the Markdown has been rendered, or None if it is left out of the search.
 
-        Its chunks depend on nothing that is still missing, except that a plugin may change the HTML once more.
+        Its chunks are already the final ones, unless a plugin changes the HTML once more.
         """
         if self._why_left_out(page, {}, config):
             return None
@@ -219,8 +219,8 @@ class MkDocsPages:
 def _is_hidden_from_theme(page: Page, config: MkDocsConfig, *, in_navigation: bool) -> bool:
     """Returns whether mkdocs-exclude-search takes a page out of the theme's index.
 
-    As in that plugin, addresses are compared, `.md` stands for their end, and the home page is never hidden. Entries
-    with `#` are sections, which are not hidden here; if one of them is to be kept, the whole page is.
+    As in that plugin, globs are compared with addresses, without `.md`, and the home page is never hidden. An entry
+    with `#` names a section: in `exclude` it hides nothing here, and in `ignore` it keeps the whole page.
     """
     plugin = config.plugins.get("exclude-search")
     address = unquote(page.url).removesuffix(".html").removesuffix("/")
@@ -241,7 +241,7 @@ def _is_hidden_from_theme(page: Page, config: MkDocsConfig, *, in_navigation: bo
 
 _OF_PLUGINS = re.compile(r"__|git_(?:site_)?(?:revision|creation)_date_localized")
 """Front matter that no author wrote: `__extends` is from Material's `meta` plugin. The plugin for dates from git adds
-up to thirty fields to a page, among them HTML, and for a page that is not committed the time of the build."""
+up to thirty fields to a page. Some contain HTML, or the time of the build if the page is not committed."""
 
 
 def _document(

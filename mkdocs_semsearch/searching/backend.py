@@ -302,7 +302,7 @@ class EmbeddedBackend:
             scoring: the scoring of the query.
             query: the query.
             filtered: bool `[chunks]`; the chunks that pass the query's other filters.
-            fold: count one page among its translations.
+            fold: count the translations of a page once.
         """
         ranks = bool(query.min_score)
         of_pages = ranks and query.granularity == "page"
@@ -325,8 +325,8 @@ class EmbeddedBackend:
         return one_translation(candidates, self.chunk_map, query.language) if fold else candidates
 
     def _divides_groups(self, query: SearchQuery) -> bool:
-        """Returns whether results are sections of pages with translations: which of these are shown follows from the
-        scores, and translations have different numbers of sections.
+        """Returns whether results are sections of pages with translations: scores decide which translation is shown,
+        and translations have different numbers of sections.
         """
         return self.chunk_map.languages.have_translations and query.granularity != "page"
 
@@ -363,7 +363,7 @@ class LiteralNames:
     def ranks(self, text: str) -> dict[int, int]:
         """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`.
 
-        If none does, a title that is its plural or singular counts.
+        If no name equals it, a title that is its plural or singular counts.
         """
         name = literal_name(text)
         if not name:

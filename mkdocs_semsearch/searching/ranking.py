@@ -38,9 +38,9 @@ HEADING_SEMANTIC: float = WEIGHTS["headings"]["semantic"]
 """Factor of the semantic weight if a heading has all words of the question, because then the words name the section."""
 
 LEAST_KIND: float = WEIGHTS["headings"]["least_kind"]
-"""Least factor of a page's kind, see `kind_priors`, for which the literal rule lifts the headings of the page. Release
-notes have a lower one. Otherwise, at kOps, three release notes with the heading *Hetzner* would come before the guide
-*Getting Started with kOps on Hetzner Cloud*."""
+"""If a page's kind has a lower factor than this, see `kind_priors`, the literal rule does not lift the page's headings.
+Release notes have a lower factor. Otherwise, on kOps' site, three release notes with the heading *Hetzner* would come
+before the guide *Getting Started with kOps on Hetzner Cloud*."""
 
 RULES = ("", "identifier", "heading", "title")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
@@ -55,7 +55,7 @@ PAGE_EACH_SIDE: float = WEIGHTS["pages"]["each_side"]
 """Weight, in the score of a page, of the best score of each side, which may be those of different sections."""
 
 SEMANTIC_MATCH_SHARE: float = WEIGHTS["matches"]["semantic_share"]
-"""In semantic mode, a chunk matches from this share of the best similarity on."""
+"""In semantic mode, a chunk matches if it has at least this share of the best similarity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def add_heading_bonus(
 
     Args:
         scores: float32 `[m]`, 0 to 1.
-        headed: bool `[m]`; whether the heading has all words; it has for at least one chunk.
+        headed: bool `[m]`; whether the heading has all words; True for at least one chunk.
         bonus: the amount to add.
 
     Returns:
@@ -148,8 +148,9 @@ def page_scores(
 ) -> NDArray[np.float32]:
     """Returns the score of the page of every chunk, float32 `[m]`, 0 to 1.
 
-    A page scores its best section, plus a share of the scores of the next five. In hybrid mode this is averaged with
-    the fused best scores of both sides, because one section may have the words and another one the meaning.
+    A page has the score of its best section, plus a share of the scores of the next five. In hybrid mode this is
+    averaged with the fused best scores of both sides, because one section may have the words and another one the
+    meaning.
 
     Args:
         sides: float32 `[m]`, 0 to 1; the fused scores of the chunks.
@@ -202,8 +203,8 @@ class Candidates:
     Attributes:
         rows: int64 `[m]`, ascending.
         scores: float32 `[m]`, 0 to 1; the final scores.
-        page_scores: float32 `[m]`, 0 to 1; the final score of the chunk's page if this chunk decides about the rules.
-            The score of a page is the greatest of its chunks'. Equal to `scores` if pages need no scores.
+        page_scores: float32 `[m]`, 0 to 1; the score of the chunk's page after the rules that apply to this chunk. The
+            score of a page is the greatest of these. Equal to `scores` if pages need no scores.
         matching: bool `[m]`; whether the chunk is a match, see `ScoreRules.judged`.
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
         lexical: float32 `[m]`, BM25, 0 if no word matches; None in semantic mode.

@@ -24,7 +24,7 @@ from mkdocs_semsearch.searching.response import PageResult, Result, Scores, Sect
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 _SHOWN_SHARE: float = WEIGHTS["sections"]["shown"]
-"""Least score of the first chunk of a section, as a share of that of the best one, for its text to be shown."""
+"""A section shows its first chunk if that chunk has at least this share of the score of its best chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def rank(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> Ran
 
 
 def matching_rows(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery) -> NDArray[np.int64]:
-    """Returns the chunks that make the results that match, see `Ranked.rows`; ranks only if there is a minimum score.
+    """Returns the chunks of the results that match, see `Ranked.rows`.
 
-    Without one, every chunk that matches is part of a result that matches.
+    Ranks only if there is a minimum score: without one, every chunk that matches is part of a result that matches.
     """
     return rank(candidates, chunk_map, query).rows if query.min_score else candidates.rows[candidates.matching]
 
@@ -154,7 +154,7 @@ def _rank_pages(candidates: Candidates, chunk_map: ChunkMap, query: SearchQuery)
 def _rows_in(
     candidates: Candidates, result_of: NDArray[np.int32], matching: NDArray[np.int32], query: SearchQuery
 ) -> NDArray[np.int64]:
-    """Returns the chunks that match, in results that match, see `Ranked.rows`.
+    """Returns the matching chunks of the matching results, see `Ranked.rows`.
 
     Args:
         candidates: the scored chunks.

@@ -85,7 +85,7 @@ class LexicalSide(Protocol):
         ...
 
     def begin(self, question: Question, limit: int) -> None:
-        """Starts a search among all rows that is about to be needed, if it can run at the same time as the caller."""
+        """Starts a search among all rows that the caller will need soon, if it can run in parallel to the caller."""
         ...
 
     def search(self, question: Question, rows: NDArray[np.bool_] | None, limit: int) -> LexicalHits:
@@ -248,9 +248,9 @@ class ScoreRules:
     ) -> tuple[float | None, float | None] | None:
         """Returns the best score of each side; None if they do not tell how much the site has about the question.
 
-        The first one is None where only words tell: on a site with pages in a language that the model does not know, or
-        knows half, if the best lexical hit is on one of them, or if the model cannot read the question. A question in
-        such a language is near to any text in it, so if there is no hit, only the similarities to other pages count.
+        On a site with pages in languages that the model knows only half or not at all, the first score is None if the
+        best lexical hit is on such a page, or if the model cannot read the question: then only words tell. Otherwise
+        similarities to such pages do not count, because a question in their language is near to any text in it.
         """
         if similarities is None or not len(similarities) or self.nothing is None or literal:
             return None
@@ -333,8 +333,8 @@ class Scoring:
     def candidates(self, filtered: NDArray[np.bool_] | None, *, every: bool, of_pages: bool) -> Candidates:
         """Scores the chunks that can match.
 
-        Filters select among the matches of the whole site, so that a count beside a value is what its filter gives. If
-        none of these passes, the chunks that pass are judged by themselves, unless the caller does not want that.
+        Filters select among the matches of the whole site, so that the count beside a value is the number of results
+        that its filter gives. If no match passes, the chunks that pass are judged by themselves if `falls_back` is set.
 
         Args:
             filtered: bool `[n]`, the chunks that pass the filters; None for all.
@@ -362,7 +362,7 @@ class Scoring:
         Args:
             filtered: bool `[n]`, the chunks that pass the filters; None for all.
             every: see `candidates`.
-            shown: bool `[n]`, with `every`: all of these chunks are returned, and of the others those that can match.
+            shown: bool `[n]`, used with `every`: return all of these chunks, and of the others those that can match.
         """
         phrased = self._with_phrases
         allowed = _both(filtered, phrased)
@@ -395,7 +395,7 @@ class Scoring:
     def _united(
         self, near: Sequence[Neighbors], others: Sequence[NDArray[np.int64] | list[int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Returns all of these rows, ascending, and their similarities; `UNKNOWN` for those that are not near."""
+        """Returns the union of all rows, ascending, and their similarities; `UNKNOWN` for rows not in `near`."""
         found = np.zeros(len(self._priors), np.bool_)  # a mask is faster than sorting
         for rows in (*(part.rows for part in near), *others):
             found[rows] = True
@@ -406,7 +406,7 @@ class Scoring:
         return united, similarities
 
     def with_similarities(self, candidates: Candidates, positions: Sequence[int]) -> Candidates:
-        """Returns a copy with the exact similarity of some members that only the lexical side had returned."""
+        """Returns a copy with the exact similarities of those `positions` that only the lexical side had returned."""
         if candidates.semantic is None or self._vector is None:
             return candidates
         unknown = [place for place in positions if candidates.semantic[place] == UNKNOWN]

@@ -56,7 +56,7 @@ def open_searcher(
 ) -> Searcher:
     """Opens the index in a folder; see `mkdocs_semsearch.open_searcher`, which also opens published ones.
 
-    `vectors` are those of the most recent queries, if other indexes share them with `embedder`.
+    `vectors` caches the vectors of recent queries; indexes that share `embedder` can share it, too.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.

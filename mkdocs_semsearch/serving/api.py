@@ -308,7 +308,7 @@ class SearchApi:
 
     @property
     def _cache_control(self) -> tuple[str, str]:
-        """The `Cache-Control` header: with tokens, shared caches would give answers to clients without one."""
+        """The `Cache-Control` header: `private` with tokens, or shared caches would answer clients without one."""
         return "cache-control", f"{'private' if self._admission.needs_token else 'public'}, max-age={MAX_AGE}"
 
     def _tag(self, build_id: str, *parts: str) -> str:
@@ -336,7 +336,7 @@ class SearchApi:
         if content.get("degraded"):
             return json_response(200, content, (NO_STORE,))
         response = json_response(200, content, headers)
-        if packed and len(response.body) >= GZIP_SIZE:  # here and not in the middleware: it is kept and sent as it is
+        if packed and len(response.body) >= GZIP_SIZE:  # here, not in the middleware: the cache keeps it packed
             response = response.compressed()
         self._recent.put(key, RecentAnswer(response, content.get("mode", ""), content.get("total_results", 0)))
         return response

@@ -297,7 +297,7 @@ def _middleware(
 
 
 async def _missing_mcp(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers at `/mcp` if the extra is not installed, because an agent cannot tell that from a wrong address."""
+    """Says at `/mcp` that the extra is not installed; from a plain 404, an agent could not tell why."""
     message = "MCP needs an extra on this server: pip install 'mkdocs-semsearch[mcp]'."
     await starlette_response(error_response(HttpError(404, "not_found", message)))(scope, receive, send)
 

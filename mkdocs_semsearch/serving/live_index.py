@@ -350,7 +350,7 @@ class LiveIndex:
 
 
 def _message(error: Exception) -> str:
-    """Returns the message of an error; that of an unexpected one begins with its type, and its traceback is logged."""
+    """Returns the message of an error; for an unexpected one, it begins with the type, and the traceback is logged."""
     if isinstance(error, SemsearchError | OSError):
         return str(error)
     log.debug("An unexpected error", exc_info=error)

@@ -92,7 +92,7 @@ class IndexNames:
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """One tool, which `_tool` turns into that of the SDK.
+    """One tool, which `_tool` turns into a tool of the SDK.
 
     Attributes:
         name: name of the tool.
@@ -183,7 +183,7 @@ def _tool(
             raise ToolError(as_http_error(error).message) from None
 
     async def call_as_on_http(**given: Any) -> CallToolResult:
-        body = encode_json(await call(**given))  # the SDK would indent it, and an agent would read half as much again
+        body = encode_json(await call(**given))  # indented by the SDK, it would be half as long again
         return CallToolResult(
             content=[TextContent(type="text", text=body.decode())], structured_content=from_json(body)
         )

@@ -194,7 +194,7 @@ class SiteFolder:
                 self._left_out[_printable(path)] = reason
 
     def _is_untranslated(self, path: str, page: RenderedPage) -> bool:
-        """Returns whether a page in the folder of its language shows a page of another one, as Starlight writes it."""
+        """Returns whether a page in a language's folder repeats that of another language, as Starlight writes it."""
         stated, shown = primary_subtag(page.language or ""), primary_subtag(page.content_language or "")
         folder, slash, rest = path.partition("/")
         if not shown or shown == stated or not slash or primary_subtag(folder) != stated:
@@ -216,7 +216,7 @@ class SiteFolder:
     def site(self) -> Site:
         """Returns the site as its configuration describes it, else as its pages do; call it after iterating over them.
 
-        The name of a folder such as `public` is no name of a site: it would rank.
+        The name of the folder, such as `public`, is not used, because the name of a site counts in the ranking.
         """
         if self._config is not None:
             return Site(self._config.site_name, self._config.site_url, self._config.language, self._config.edit_url)
@@ -345,7 +345,7 @@ def _source_files(config: SiteConfig) -> dict[str, str]:
 
 
 def _files_below(top: Path) -> Iterator[Path]:
-    """Yields the files of a folder and, like MkDocs, of the folders to which it has links; not of one around a link."""
+    """Yields the files of a folder and, like MkDocs, of linked folders, except those that contain the link."""
     for name, folders, files in os.walk(top, followlinks=True):
         folder = Path(name)
         folders[:] = [sub for sub in folders if not _leads_around(folder / sub)]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PAGES_AT_ONCE = 16
-"""Greatest number of pages between two writes to the cache, after which the thread can end; chosen, not measured."""
+"""Greatest number of pages between two writes to the cache; the thread can only end after one. Chosen, not measured."""
 
 
 class EarlyEmbedding:
-    """Fills the cache of a site's first build while MkDocs renders pages, for which it uses one core.
+    """Fills the cache of a site's first build while MkDocs renders pages, which keeps only one core busy.
 
     Chunks and vectors are cached by hashes of what they depend on. So `index_site` finds them there, or computes anew
     what has changed since, and the index has the same bytes as without this thread.
@@ -72,7 +72,7 @@ class EarlyEmbedding:
         return self._embedded
 
     def _next(self, *, wait: bool = True) -> list[Document]:
-        """Returns the pages that wait, some of them if they are many; none at the end."""
+        """Returns the waiting pages, at most `_PAGES_AT_ONCE` of them; none at the end."""
         found: list[Document] = []
         try:
             while len(found) < _PAGES_AT_ONCE:

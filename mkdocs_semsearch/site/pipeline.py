@@ -106,7 +106,7 @@ class Settings:
 
     Attributes:
         exclude: globs on source paths of pages that are left out.
-        kinds: glob on source paths to the kind of these pages, see `chunking.page_role`.
+        kinds: maps a glob on source paths to the kind of these pages, see `chunking.page_role`.
         max_tokens, overlap_tokens: size of a chunk.
         index_dir: folder for the index of a build.
         publish_index: also copy the index into the site, under `semsearch/`.
@@ -116,8 +116,8 @@ class Settings:
         graph: method for the k-NN lists.
         static: search without a server.
         semantic_share: weight of the semantic score in hybrid scores; None for the default.
-        synonyms: word of readers to the words of pages with the same meaning.
-        pins: question to the source path of the page that must come first for it.
+        synonyms: maps a word of readers to the words of pages with the same meaning.
+        pins: maps a question to the source path of the page that must come first for it.
         related: number of links to related pages at the end of every page.
         related_title: heading above them; None for *Related pages* in the language of each page.
         lint: rules that a build does not check; None if it checks none.

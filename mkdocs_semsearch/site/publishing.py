@@ -52,7 +52,7 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
         The report on these files; None if the options or the size of the site exclude them.
 
     Raises:
-        IndexFolderError: there is no whole index, or no way to write.
+        IndexFolderError: the index is not complete, or a file cannot be written.
         EmbeddingError: a sentence could not be embedded.
     """
     if settings.publish_index:
@@ -76,7 +76,7 @@ def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) 
         embedder: the embedder of that index; used if the token table is tuned.
 
     Raises:
-        IndexFolderError: there is no whole index, or no way to write.
+        IndexFolderError: the index is not complete, or a file cannot be written.
         EmbeddingError: a sentence could not be embedded.
     """
     from mkdocs_semsearch.embedding.token_table import fitting_table
@@ -199,7 +199,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
         settings: the options; their `index_dir` contains the index of this site.
 
     Raises:
-        IndexFolderError: there is no whole index.
+        IndexFolderError: the index is not complete.
     """
     from jinja2 import Environment, FileSystemLoader
 

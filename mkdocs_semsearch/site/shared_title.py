@@ -11,7 +11,7 @@ _VERSION_AFTER = re.compile(r"\s+v?\d+(?:\.\w+)+(?:\s+\w+)?$")
 """What Sphinx writes behind the name of a project: `Frob 1.3.0 documentation`, in any language."""
 
 LEAST_TITLES = 2
-"""Least number of titles that must share an ending; one title has two parts for any reason."""
+"""Least number of titles that must share an ending; a single title can have two parts for any reason."""
 
 
 def name_in_titles(titles: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from mkdocs_semsearch.errors import ConfigurationError, reason
 
 MARKDOWN_SUFFIXES = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _MAX_PARENTS = 10
-"""Greatest length of a chain of `INHERIT`, which also ends a cycle; chosen, not measured."""
+"""Greatest length of a chain of `INHERIT`; the limit also ends a cycle. Chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ def write_semantic_share(config_file: Path, share: float) -> None:
     """Writes `ranking: {semantic: …}` as one line under the plugin; deleting that line undoes it.
 
     Raises:
-        ConfigurationError: the plugin is written in another form, or the file cannot be read or written; it is as it
-            was.
+        ConfigurationError: the plugin is written in another form, or the file cannot be read or written; the
+            file stays as it was.
     """
     wanted = f"ranking: {{semantic: {share:g}}}"
     file = config_file.resolve()  # a link stays a link

@@ -108,7 +108,7 @@ def place_script_first(html: str) -> str:
 
 
 def _last_tags(html: str) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    """Returns the tags of our script and of the theme's search; from the end, because a page ends with its scripts."""
+    """Returns the tags of our script and of the theme's search, searched from the end, where a page has its scripts."""
     ours = theirs = None
     place = len(html)
     while (ours is None or theirs is None) and (place := html.rfind("<script src=", 0, place)) >= 0:
@@ -203,7 +203,7 @@ ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")
 
 _IMPORT = re.compile(r'^import (?:\{\s+([^}]+?),?\s+\} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
-# A comment behind code follows the end of a statement or of one of its parts; no string of ours has such a place.
+# A comment behind code follows one of these characters and a space; none of our strings contains that.
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n|(?<=[;,{}(\[]) // .*", re.MULTILINE)
 _INDENTATION = re.compile(r"^\s+", re.MULTILINE)  # and empty lines; no template literal of ours has several lines
 _CSS_SPACE = re.compile(r"\s*([{};])\s*")  # no string in our style sheets has such a sign
