@@ -170,7 +170,7 @@ export class SemsearchDialog extends HTMLElement {
   #onChoice(event) {
     const link = event.target.closest("a[href]");
     if (!link) return;
-    // The click that ends the selection of text opens nothing.
+    // A click that ends a selection of text opens nothing.
     const { pressed } = this;
     this.pressed = null; // assistive technology clicks without a press
     if (event.detail && Math.hypot(event.x - pressed?.x, event.y - pressed?.y) > 9) return event.preventDefault();
@@ -182,7 +182,7 @@ export class SemsearchDialog extends HTMLElement {
     keepOpened(this.store.state, link.href);
     this.returnTo = null;
     this.hide();
-    // The reader may have changed the tab in which the heading is; the browser says nothing of the same address.
+    // The reader may have left the content tab of the heading; for the same address browsers send no event.
     if (link.href === location.href) dispatchEvent(new Event("hashchange"));
   }
 

@@ -192,7 +192,7 @@ export class Search {
     else this.#settle({ mode: answer || mode === "building" ? mode : "offline" });
   }
 
-  /** Asks the first engine. A filter that it refuses, as from an old link, leaves no results: they can be removed. */
+  /** Asks the first engine. A refused filter, as from an old link, gives no results; the reader can remove it. */
   async askFirst(question, signal) {
     try {
       return await this.first.search(question, signal, this.store);
@@ -225,7 +225,7 @@ export class Search {
     else this.#tryAgain();
   }
 
-  /** Tries again without the failover, whose file could not be loaded: the connection is gone, or the whole site. */
+  /** Tries again without the failover, whose file could not be loaded: the connection or the site is down. */
   #tryAgain() {
     clearTimeout(this.#again);
     if (!this.store.state.open) return;

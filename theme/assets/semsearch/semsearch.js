@@ -24,7 +24,7 @@
   const host = document.querySelector("semsearch-dialog") ?? document.createElement("semsearch-dialog");
   const attach = () => host.isConnected || (document.body ?? document.documentElement).append(host);
   attach(); // and again when a script has replaced the body
-  // Some themes load scripts in the head. The dialog inherits the body's font there; moving an open one would close it.
+  // Some themes load scripts in the head. The dialog needs the body's font; moving an open dialog would close it.
   if (!document.body) addEventListener("DOMContentLoaded", () => host.isOpen || document.body.append(host));
 
   /* If the request gets lost, the dialog makes another one. */
@@ -47,7 +47,7 @@
     loading = true;
     typed = "";
     attach();
-    const theirs = trigger || shortcut === "theme"; // the events with which the theme opens its own search
+    const theirs = trigger || shortcut === "theme"; // events that open the theme's own search
     try {
       await load();
       // The settings may have just arrived.
@@ -189,8 +189,8 @@
     let dialog = null;
 
     /*
-     * Loads the files of a search without a server together with the dialog: on a slow line each file that names the next
-     * one costs a second. Returns the worker, or nothing if workers are forbidden.
+     * Loads the files of a search without a server together with the dialog: on a slow line, each file that is loaded
+     * after another costs a second. Returns the worker, or nothing if workers are forbidden.
      */
     let begun = null;
     const ahead = () => {

@@ -8,7 +8,7 @@ import {
 import { Matcher, Words } from "./words.js";
 
 const UNIT = 10; // weights of clauses are whole tenths
-const LOOK_UP_WORDS = 2; // in a question of at most so many words, the last may be the beginning of a longer one
+const LOOK_UP_WORDS = 2; // in a question of at most this many words, the last may be the beginning of a longer one
 const LEAST_TELLING = 2;
 const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
@@ -113,7 +113,7 @@ export class Lexical {
     return new Set(parts.filter((part) => this.#tells(part) && this.words.find(part)));
   }
 
-  /** Finds the words that the site has only joined otherwise: `groupby` for `group_by`, `time-out` for `timeout`. */
+  /** Finds the words that the site only joins differently: `groupby` for `group_by`, `time-out` for `timeout`. */
   async #findJoined(words) {
     const isKnown = ({ terms, forms }, name) =>
       (terms.length === 1 && this.words.find(terms[0])?.chunks) ||
@@ -144,7 +144,7 @@ export class Lexical {
 
 const all = (terms, known) => terms.length > 0 && terms.every((term) => known.has(term));
 
-/** Returns the forms of a word that is written as code: it as a whole, and its parts that are code themselves. */
+/** Returns the forms of a word that is written as code: the whole, and its parts that are code themselves. */
 const codeForms = (word, forms) =>
   isCode(word) ? forms.slice(0, MAX_FORMS).filter((form, place) => !place || isCode(form)) : [];
 
@@ -155,7 +155,7 @@ class Asked {
 
   /**
    * Returns the score of a chunk that has each telling word once, the share of it that comes from known words, and
-   * whether the site has one that is written as code, and a number such as 422.
+   * whether the site has a word in code, and one that is a number such as 422.
    */
   weigh() {
     let [weight, known] = [0, 0];
@@ -234,8 +234,8 @@ class Asked {
   }
 
   /**
-   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. Of what titles
-   * are compared with, the text, its words as corrected and the telling ones of these, the first one found counts.
+   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. Titles
+   * are compared with the text, its corrected words and the telling ones of these; the first one found counts.
    */
   literalRanks(core, mask) {
     const ranks = new Map();
@@ -268,7 +268,7 @@ class Asked {
     return same?.length ? same : others.flat().filter(([, rank]) => rank === TITLE);
   }
 
-  /** Returns the words as corrected, and the telling ones of these, without some. */
+  /** Returns the corrected words, and only the telling ones, without some. */
   #readings(without = new Set()) {
     const read = new Map(this.words.map(({ word, corrections: [other] }) => [word, other ?? word]));
     const text = (words) => words.filter((word) => !without.has(word)).map((word) => read.get(word) ?? word).join(" ");

@@ -9,7 +9,7 @@ const [IDENTIFIER, HEADING] = [1, 2]; // ranks of the literal rule
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 
 /**
- * Returns the rows that a mask allows (null for all), their scores by both sides, and which are near enough to the best.
+ * Returns the rows that a mask allows (null for all), their scores by both sides, and which of them match.
  *
  * `question`: as the index has read it. `asked`: scores rows by words. `similarities`: of all rows; missing where words
  * alone rank. `weights`: the table of static.json. `phrased`: the mask holds the rows with the phrase, and all of them
@@ -116,8 +116,8 @@ function matches(scores, share) {
 }
 
 /**
- * Fuses two lists of scaled scores. `weight` times `factor` is the weight of the first one; `meaning` says how much of
- * it counts at each place, where that differs.
+ * Fuses two lists of scaled scores. `weight` times `factor` is the weight of the first one; `meaning`, if given, says
+ * how much of it counts at each place.
  */
 function fuse([scaled, lexical], { weight, meaning, factor = 1 }) {
   if (!scaled) return lexical;
@@ -137,7 +137,7 @@ export function rowsOf(values, length = values.length) {
   return rows.subarray(0, count);
 }
 
-/** Uses a plain loop, as the others here over typed arrays do: `from` and closures take ten times as long. */
+/** Uses a plain loop, like others here: on typed arrays, `from` and closures take ten times as long. */
 function picked(values, rows, unit = 1, Values = Float32Array) {
   const found = new Values(rows.length);
   for (let at = 0; at < rows.length; at++) found[at] = values[rows[at]] / unit;
@@ -211,8 +211,8 @@ function* eachPage(rows, best, pageOf) {
 }
 
 /**
- * Returns the score of the page of every row: that of its best section and a little for each of the next ones, averaged
- * with the best scores of both sides, which may be those of different sections.
+ * Returns the score of the page of every row: the score of its best section and a little for each of the next ones,
+ * averaged with the best scores of both sides, which may be in different sections.
  */
 function scorePages(sides, parts, { rows, sectionOf, pageOf, fusion, evidence, sections, each_side }) {
   const scores = new Float32Array(rows.length);

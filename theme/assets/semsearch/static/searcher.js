@@ -96,7 +96,7 @@ export class Searcher {
     return { given, corrections, filtered, phrases: missing.length ? null : held, missing };
   }
 
-  /** Writes results, the first ones first; after `hurry` milliseconds without the others. */
+  /** Writes the first results, and the others if these take at most `hurry` milliseconds. */
   async #writeInOrder(shown, found, { asked, options }, hurry) {
     const { sections_per_page = 3 } = options;
     const write = (pages) => this.#write(pages, sections_per_page, found, asked.matcher());
@@ -109,7 +109,7 @@ export class Searcher {
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
   #ranked({ options, ...given }, filtered, phrases, fold = true) {
     const { weights, semantic } = this.bundle.pointer;
-    const { languages, pageOf } = this; // no `languages` if all pages have one that the model knows
+    const { languages, pageOf } = this; // no `languages` if the model knows all of them
     const isForeign = languages?.foreignTo(options.language);
     const kindOf = (row) => this.kinds[pageOf[row]] ?? 0;
     const factorOf = (row) => (isForeign?.(pageOf[row]) ? weights.languages.other : 1);
@@ -117,7 +117,7 @@ export class Searcher {
     const evidence = meaningOf && ((found) => languages.evidence(given.question, found, pageOf));
     const all = { ...this, ...given, kindOf, factorOf, meaningOf, evidence, semantic, weights, phrased: !!phrases };
     const judged = (mask) => judge(all, both(mask, phrases), lexicalDepth(mask, weights.fusion));
-    // Filters select among the matches of the whole site, or where none passes, among what does: see `Scoring.candidates`.
+    // Filters select among the matches of the whole site; for the case that none passes, see `Scoring.candidates`.
     given.known.ofSite ??= judged(null);
     let found = filtered ? only(given.known.ofSite, filtered) : given.known.ofSite;
     if (filtered && !found.matching.includes(1)) found = judged(filtered);
@@ -172,7 +172,7 @@ export class Searcher {
     return others.reduce(both, mask);
   }
 
-  /** Returns the same without the filters on one field. */
+  /** Returns `filtered` without the filters on a field. */
   filteredBut(name, filters) {
     return this.filtered(filters.filter(({ field }) => field !== name));
   }
@@ -193,7 +193,7 @@ export class Searcher {
 
   /** Counts a field over all matching pages; its own filter does not shrink its own counts. */
   async #count(name, filters, { given, phrases, found }) {
-    // A page counts in each of its languages, for a filter on one of them shows it in that one.
+    // A page counts in each of its languages, because a filter on one shows its translation.
     const fold = name !== "page.language";
     const same = fold && filters.every(({ field }) => field !== name);
     const { matched } = same ? found : this.#ranked(given, await this.filteredBut(name, filters), phrases, fold);
