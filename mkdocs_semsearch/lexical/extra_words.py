@@ -83,8 +83,7 @@ class ReaderWords:
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
-        questions, _ = self.names_of(path, front_matter)
-        return (*keywords_of(front_matter), *id_in(path), *questions)
+        return (*keywords_of(front_matter), *id_in(path), *self.questions_of(path))
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
         """Returns the synonyms for the words of a chunk."""
@@ -95,8 +94,11 @@ class ReaderWords:
 
     def names_of(self, path: str, front_matter: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Returns the questions pinned to a page, its further titles, and its further headings, see `headings_of`."""
-        questions = tuple(question for question, page in self.pins.items() if page == path)
-        return questions, headings_of(path, front_matter)
+        return self.questions_of(path), headings_of(path, front_matter)
+
+    def questions_of(self, path: str) -> tuple[str, ...]:
+        """Returns the questions pinned to a page."""
+        return tuple(question for question, page in self.pins.items() if page == path)
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym, pin and keyword that can never match."""

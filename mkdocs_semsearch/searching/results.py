@@ -300,9 +300,8 @@ class ResultWriter:
         rule = RULES[self.candidates.ranks[position]]
         chunk = self.shown[position]
         page = self.records.page(chunk)
-        questions, _ = self.readers.names_of(page.path, page.frontmatter)
         name = literal_name(self.query.query)
-        if rule == "title" and name in map(literal_name, questions):
+        if rule == "title" and name in map(literal_name, self.readers.questions_of(page.path)):
             rule = "pin"
         elif rule == "heading" and name in map(literal_name, keywords_of(page.frontmatter)):
             rule = "keyword"

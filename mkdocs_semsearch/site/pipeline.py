@@ -328,7 +328,7 @@ def _chunked(
 def open_chunker(
     settings: Settings, embedder: Embedder, contents: ContentCache, documents: Iterable[Document] = ()
 ) -> tuple[Chunker, ChunkCache]:
-    """Opens the chunker of a build, with a cache that reads the chunks of some pages at once."""
+    """Opens the chunker of a build and its cache, which reads the cached chunks of `documents` at once."""
     from mkdocs_semsearch.chunking import Chunker, ChunkSettings, chunking_fingerprint
     from mkdocs_semsearch.embedding import open_token_counter
     from mkdocs_semsearch.indexing import ChunkCache
