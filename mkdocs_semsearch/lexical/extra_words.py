@@ -190,6 +190,9 @@ def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
 _NUMBERS = re.compile(r"^(?:\d+[-_.])+(?=[^\W\d])")
 """Numbers before a name that only put files in order, such as in `02-install.md` and `2026-11-28-release.md`."""
 
+_VERSION = re.compile(r"^(?:version|release|v)[-_.]?(?=\d[\d.]*$)", re.IGNORECASE)
+"""What is in front of a number in names such as `version-2.4`, while readers search for *release notes 2.4*."""
+
 _LANGUAGE = re.compile(r"(.+)\.([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
 """Names such as `install.de` and `install.pt-BR`, with which mkdocs-static-i18n marks translations."""
 
@@ -210,8 +213,10 @@ def names_in(path: str) -> tuple[str, ...]:
     name = _NUMBERS.sub("", name)
     near = [_NUMBERS.sub("", folder) for folder in folders[-2:] if any(map(str.isalpha, folder))]
     around = [form for folder in reversed(near) for form in (folder, *other_numbers(folder))]
-    with_folders = (*(f"{name} {folder}" for folder in around), *(f"{folder} {name}" for folder in near[-1:]))
-    return tuple(dict.fromkeys((name, whole, *with_folders)))
+    names = dict.fromkeys((name, _VERSION.sub("", name)))
+    with_folders = (f"{name} {folder}" for name in names for folder in around)
+    below_folder = (f"{folder} {name}" for name in names for folder in near[-1:])
+    return tuple(dict.fromkeys((*names, whole, *with_folders, *below_folder)))
 
 
 def _without_language(name: str) -> str:
