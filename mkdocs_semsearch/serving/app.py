@@ -91,15 +91,30 @@ def create_app(
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
     api = parts.api(parts.operations, "")
     routes = parts.routes(parts.operations, "", parts.admitted(agents or _missing_mcp, api))
-    for name, operations in parts.named.items():
-        routes.append(Mount(f"/{name}", routes=parts.routes(operations, name)))
+    named = {name: parts.routes(operations, name) for name, operations in parts.named.items()}
     everything_else = parts.endpoint(api)
+
+    def and_files(folder: Path | None) -> list[BaseRoute]:
+        files = everything_else if folder is None else SiteFiles(folder)
+        return [Mount("/api/v1", app=everything_else), Mount("/", app=files)]
+
+    def version(name: str) -> Path | None:
+        """Returns the folder of the site that has the name of an index, as mike makes one for each version."""
+        return site_dir / name if site_dir is not None and (site_dir / name).is_dir() else None
+
     app = Starlette(
         routes=[
             *routes,
-            Mount(PREFIX, routes=[*routes, Mount("/", app=everything_else)]),
-            Mount("/api/v1", app=everything_else),
-            Mount("/", app=SiteFiles(site_dir) if site_dir is not None else everything_else),
+            *(Mount(f"/{name}", routes=[*own, *and_files(version(name))]) for name, own in named.items()),
+            Mount(
+                PREFIX,
+                routes=[
+                    *routes,
+                    *(Mount(f"/{name}", routes=own) for name, own in named.items()),
+                    Mount("/", app=everything_else),
+                ],
+            ),
+            *and_files(site_dir),
         ],
         middleware=_middleware(settings, api, parts.is_known_host, parts.open_paths),
         exception_handlers={HTTPException: _refused, Exception: _failed},

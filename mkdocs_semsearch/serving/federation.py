@@ -42,25 +42,38 @@ class FederatedOperations:
 
     @contextmanager
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndexes]:
-        """Opens the current searchers, see `Operations.open`."""
+        """Opens the current searchers, see `Operations.open`.
+
+        Raises:
+            HttpError: an index is not loaded; the response names those that are.
+        """
         for name in names:
             if name not in self._indexes:
                 message = f"There is no index {name[:80]!r} here: there are {', '.join(self._indexes)}."
                 raise QueryError(message, field="indexes")
         with ExitStack() as stack:
             opened: dict[str, OpenedIndex] = {}
+            missing: list[HttpError] = []
             for name, index in self._indexes.items():
                 if not names or name in names:
-                    with _named(name):
+                    try:
                         opened[name] = stack.enter_context(index.open())
-            yield OpenedIndexes(opened)
+                    except HttpError as error:
+                        missing.append(_not_loaded(name, error))
+            found = OpenedIndexes(opened)
+            if missing:
+                missing[0].body = {"indexes": found.described()}
+                raise missing[0]
+            yield found
 
     def ready(self) -> dict[str, Any]:
         """Returns the loaded builds, see `Operations.ready`."""
         found: list[dict[str, Any]] = []
         for name, index in self._indexes.items():
-            with _named(name):
+            try:
                 found.append({"name": name, **index.ready()})
+            except HttpError as error:
+                raise _not_loaded(name, error) from None
         return {"status": "ready", "indexes": found}
 
     def gauges(self, version: str) -> Gauges:
@@ -154,7 +167,7 @@ class OpenedIndexes:
                 first = fields.setdefault(field["name"], field | {"values": []})
                 if first["type"] == field["type"]:
                     first["values"] = _added_up(first["values"], field["values"])
-        return {"build_id": self.build_id, "indexes": self._described(), "facets": list(fields.values())}
+        return {"build_id": self.build_id, "indexes": self.described(), "facets": list(fields.values())}
 
     def page(self, path: str) -> dict[str, Any]:
         """Returns one page of the index, if only one is open.
@@ -199,7 +212,8 @@ class OpenedIndexes:
                 field="mode",
             )
 
-    def _described(self) -> list[dict[str, Any]]:
+    def described(self) -> list[dict[str, Any]]:
+        """Returns name, build and URL of the site of each index."""
         return [
             {"name": name, "build_id": index.build_id, "site_url": index.searcher.manifest.site_url}
             for name, index in self._indexes.items()
@@ -209,7 +223,7 @@ class OpenedIndexes:
         self, query: SearchQuery, answers: Mapping[str, dict[str, Any]], results: list[dict[str, Any]]
     ) -> dict[str, Any]:
         bodies = list(answers.values())
-        described = [part | {"total_results": answers[part["name"]]["total_results"]} for part in self._described()]
+        described = [part | {"total_results": answers[part["name"]]["total_results"]} for part in self.described()]
         facets: dict[str, list[dict[str, Any]]] = {}
         for body in bodies:
             for name, counts in body["facets"].items():
@@ -238,14 +252,10 @@ class OpenedIndexes:
         return merged
 
 
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Lets the error of an index without a build name this index."""
-    try:
-        yield
-    except HttpError as error:
-        message = f"The index {name} is not loaded yet; the others answer under their names."
-        raise HttpError(error.status, error.code, message, headers=error.headers) from None
+def _not_loaded(name: str, error: HttpError) -> HttpError:
+    """Returns the error of an index without a build, with the index's name."""
+    message = f"The index {name} is not loaded yet; the others answer under their names."
+    return HttpError(error.status, error.code, message, headers=error.headers)
 
 
 def _first(index: OpenedIndex, query: SearchQuery, wanted: int, *, falls_back: bool) -> dict[str, Any]:

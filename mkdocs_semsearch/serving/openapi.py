@@ -158,9 +158,10 @@ class ErrorDetail(AnswerModel):
 
 
 class ErrorResponse(AnswerModel):
-    """The body of every error."""
+    """The body of every error; where one of several indexes is not loaded, `indexes` has those that are."""
 
     error: ErrorDetail
+    indexes: _Indexes = None
 
 
 _REFERENCE = "#/components/schemas/{model}"

@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -161,6 +161,7 @@ class HttpError(Exception):
         message: one sentence for people.
         field: the request field that caused the error, or None.
         headers: additional response headers.
+        body: what the body of the response has beside the error.
     """
 
     def __init__(
@@ -172,6 +173,7 @@ class HttpError(Exception):
         field: str | None = None,
         headers: Headers = (),
         retry_after: int | None = None,
+        body: Mapping[str, Any] | None = None,
     ) -> None:
         """Takes the attributes, and the seconds after which the client may try again, for one more header."""
         super().__init__(message)
@@ -179,12 +181,13 @@ class HttpError(Exception):
         self.code = code
         self.message = message
         self.field = field
+        self.body = body or {}
         self.headers = headers if retry_after is None else (*headers, ("retry-after", str(retry_after)))
 
 
 def error_response(error: HttpError) -> ApiResponse:
     """Returns the response for an error."""
-    body = {"error": {"code": error.code, "message": error.message, "field": error.field}}
+    body = {"error": {"code": error.code, "message": error.message, "field": error.field}, **error.body}
     return json_response(error.status, body, (NO_STORE, *error.headers))
 
 

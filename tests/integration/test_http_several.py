@@ -222,10 +222,31 @@ def test_the_server_is_ready_when_all_indexes_are(folders):
         for path in ("search?q=keys", "facets"):
             refused = client.get(f"/api/v1/{path}")
             assert (refused.status_code, refused.json()["error"]) == (503, answer.json()["error"])
+            # By these the widget finds the index of its site.
+            assert [(part["name"], part["site_url"]) for part in refused.json()["indexes"]] == [("manual", "")]
         metrics = client.get("/metrics").text
     assert 'semsearch_ready{index="manual"} 1' in metrics
     assert 'semsearch_ready{index="nowhere"} 0' in metrics
     assert 'semsearch_searches_total{index="manual",mode="hybrid"} 1' in metrics
+
+
+def test_the_folders_of_a_site_that_are_named_like_indexes_are_served(folders, tmp_path):
+    """mike puts each version into a folder, and its index has the same name."""
+    for page in ("index.html", "manual/index.html", "manual/guide/index.html", "manual/404.html"):
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / page).write_text(f"<h1>{page}</h1>")
+    with TestClient(create_app(sources(folders, "manual", "cooking"), site_dir=tmp_path)) as client:
+        for path in ("", "manual/", "manual/guide/"):
+            assert client.get(f"/{path}").text == f"<h1>{path}index.html</h1>"
+        assert client.get("/manual").text == "<h1>manual/index.html</h1>"
+        missing = client.get("/manual/none/")
+        assert (missing.status_code, missing.text) == (404, "<h1>manual/404.html</h1>")
+        assert client.get("/cooking/").status_code == 404
+        assert client.get("/manual/readyz").json()["pages"] == 4
+        assert client.get("/manual/api/v1/search?q=keys").json()["total_results"]
+        assert client.get("/manual/api/v1/none").json()["error"]["code"] == "not_found"
+        assert client.get("/-/semsearch/manual/api/v1/facets").status_code == 200
+        assert client.get("/-/semsearch/manual/guide/").status_code == 404
 
 
 def test_readiness_lists_all_indexes(client):

@@ -41,9 +41,10 @@ export interface ErrorDetail {
   field: string | null;
 }
 
-/** The body of every error. */
+/** The body of every error; where one of several indexes is not loaded, `indexes` has those that are. */
 export interface ErrorResponse {
   error: ErrorDetail;
+  indexes?: IndexAnswer[] | null;
 }
 
 /** The field has a value that is neither missing nor null nor an empty list. */
