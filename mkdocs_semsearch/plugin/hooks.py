@@ -360,10 +360,10 @@ def _is_our_template(config: MkDocsConfig) -> bool:
 
 def _site(config: MkDocsConfig) -> Site:
     from mkdocs_semsearch.plugin.pages import site_language
-    from mkdocs_semsearch.site.source_files import edit_url
+    from mkdocs_semsearch.site.source_files import edit_url, with_slash
 
     edited = edit_url(config.repo_url or "", config.edit_uri or "", str(config.edit_uri_template or ""))
-    return Site(config.site_name or "", config.site_url or "", site_language(config), edited)
+    return Site(config.site_name or "", with_slash(config.site_url or ""), site_language(config), edited)
 
 
 def _log_report(report: SiteReport, warnings: tuple[str, ...], *, strict: bool) -> None:

@@ -54,7 +54,7 @@ class SiteConfig:
         use_directory_urls: whether `a.md` becomes `a/index.html`.
         nav: source path to entry; None if the navigation follows the folders.
         has_not_in_nav: whether the option `not_in_nav` names pages that are not meant to be in the navigation.
-        site_url: as written; `""` if missing.
+        site_url: with a slash at its end, as MkDocs makes it; `""` if missing.
         language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
         edit_url: see `edit_url`; empty if the configuration has no `edit_uri`.
         plugin_options: the options under `plugins: - semsearch:`.
@@ -109,7 +109,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
         use_directory_urls=values.get("use_directory_urls") is not False,
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
         has_not_in_nav=bool(values.get("not_in_nav")),
-        site_url=_address("site_url", values, config_file),
+        site_url=with_slash(_address("site_url", values, config_file)),
         language=_language(values.get("theme")),
         edit_url=edit_url(
             _address("repo_url", values, config_file),
@@ -117,6 +117,14 @@ def load_site_config(config_file: Path) -> SiteConfig:
         ),
         plugin_options=_plugin_options(values.get("plugins"), config_file),
     )
+
+
+def with_slash(site_url: str) -> str:
+    """Returns the address of a site with one slash at its end, without which relative URLs would replace its last part.
+
+    MkDocs adds it, but mike appends the version after that, without a slash.
+    """
+    return site_url.rstrip("/") + "/" if site_url else ""
 
 
 def _address(key: str, values: Mapping[str, Any], config_file: Path) -> str:

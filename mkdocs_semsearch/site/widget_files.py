@@ -42,14 +42,15 @@ def widget_config(
     Args:
         settings: the options; `{version}` in `api_url` is filled in.
         language: language of the site.
-        version: version of the documentation, for `{version}`; None without versions.
+        version: version of the documentation, for `{version}`; None without versions. If `site_url` does not end in it,
+            the widget accepts only an index with this name.
         results_page: whether the site has our page at `search/`.
         api_url: URL of the search, if it differs from the options, as in the preview.
         site_url: URL of the site, by which the widget knows whether a sidecar that it looks for answers for this site.
     """
     body: dict[str, Any] = {
         "api_url": api_url or sidecar_url(settings, version),
-        "static": False if api_url else _static(settings),
+        "static": False if api_url else _static(settings, version),
         "language": language,
         "shortcut": settings.widget.shortcut,
         "fallback": settings.widget.fallback,
@@ -61,9 +62,10 @@ def widget_config(
     }
     if settings.widget.insights_url:
         body["insights_url"] = settings.widget.insights_url
-    if site_url and body["static"] == "auto":
-        body["site_url"] = site_url
-        if version:
+    if body["static"] == "auto":
+        if site_url:
+            body["site_url"] = site_url
+        if version and not site_url.rstrip("/").endswith(f"/{version}"):  # as with mike's `canonical_version`
             body["version"] = version
     return _json(body)
 
@@ -73,18 +75,24 @@ def _json(body: Mapping[str, Any]) -> str:
 
 
 def sidecar_url(settings: Settings, version: str | None) -> str | None:
-    """Returns the URL of a site's sidecar, with `{version}` filled in; None for a site that needs no sidecar.
+    """Returns the URL of a site's sidecar, with `{version}` filled in; None for a site that needs no sidecar."""
+    return _given_url(settings, version) or (None if settings.static.mode == "always" else DEFAULT_API_URL)
 
-    Without a version it is the URL for all versions together.
+
+def _given_url(settings: Settings, version: str | None) -> str:
+    """Returns the option `api_url` with `{version}` filled in; empty if it is not set or if there is no version.
+
+    All versions together answer at the root of the sidecar, but their results are pages of other sites.
     """
     url = settings.api_url or ""
-    url = url.replace("/{version}", "") if version is None else url.replace("{version}", quote(version, safe=""))
-    return url or (None if settings.static.mode == "always" else DEFAULT_API_URL)
+    if version is None:
+        return "" if "{version}" in url else url
+    return url.replace("{version}", quote(version, safe=""))
 
 
-def _static(settings: Settings) -> bool | Literal["auto"]:
+def _static(settings: Settings, version: str | None) -> bool | Literal["auto"]:
     """Returns whether the browser may search by itself; `auto` if it first looks for a sidecar on its origin."""
-    if settings.static.mode == "auto" and not settings.api_url:
+    if settings.static.mode == "auto" and not _given_url(settings, version):
         return "auto"
     return settings.static.mode != "never"
 

@@ -81,13 +81,29 @@ def test_preview_answers_for_itself(settings):
     ("api_url", "version", "expected"),
     [
         ("https://search.example.org/{version}", "2.1", "https://search.example.org/2.1"),
-        ("https://search.example.org/{version}", None, "https://search.example.org"),
+        ("https://search.example.org/{version}", None, "/-/semsearch"),
         ("/-/semsearch/{version}", "a b/c", "/-/semsearch/a%20b%2Fc"),
         ("https://search.example.org", "2.1", "https://search.example.org"),
     ],
 )
 def test_the_version_may_stand_in_the_address(settings, api_url, version, expected):
-    assert body(replace(settings, api_url=api_url), version=version)["api_url"] == expected
+    found = body(replace(settings, api_url=api_url), version=version)
+    assert found["api_url"] == expected
+    assert found["static"] == ("auto" if version is None else True)
+
+
+@pytest.mark.parametrize(
+    ("site_url", "version"),
+    [
+        ("https://example.org/docs/2.0/", None),
+        ("https://example.org/docs/2.0", None),
+        ("https://example.org/docs/latest/", "2.0"),
+        ("https://example.org/docs/12.0/", "2.0"),
+        ("", "2.0"),
+    ],
+)
+def test_the_widget_knows_the_version_if_the_address_does_not_tell_it(settings, site_url, version):
+    assert body(settings, version="2.0", site_url=site_url).get("version") == version
 
 
 @pytest.mark.parametrize(

@@ -44,17 +44,20 @@ async function findIndex({ api_url: api, site_url: site, version }, root) {
   return Promise.race([asked.catch(() => null), late]);
 }
 
-/** Compares paths: every site and version on this host finds the same sidecar, but has its own index or none there. */
+/**
+ * Compares paths: every site and version on this host finds the same sidecar, but has its own index or none there.
+ * `version` is there if the path does not tell the versions apart, as with mike's `canonical_version`.
+ */
 function indexFor(site, version, { facets, error, indexes, site_url: theirs }) {
   const path = (url) => new URL(url, location).pathname.replace(/\/*$/, "/");
-  const isOurs = (url) => path(url) === path(site);
+  const isOurs = (url) => !site || (url && path(url) === path(site));
   if (indexes) {
-    const ours = indexes.filter(({ site_url: url }) => site && url && isOurs(url));
-    // With mike's `canonical_version` all versions have one `site_url`.
-    const index = ours.length > 1 ? ours.find(({ name }) => name === version) : ours[0];
-    return index ? `/${encodeURIComponent(index.name)}` : null;
+    const [index, another] = indexes.filter(
+      ({ name, site_url: url }) => (version ? name === version : site) && isOurs(url),
+    );
+    return index && !another ? `/${index.name}` : null;
   }
-  return error?.code || (facets && (!site || !theirs || isOurs(theirs))) ? "" : null;
+  return !version && (error?.code || (facets && (!theirs || isOurs(theirs)))) ? "" : null;
 }
 
 /** Uses the storage of this visit; returns null if the browser forbids it. */
