@@ -193,8 +193,8 @@ class SiteServer:
     """Serves a built site under `mount`, and the sidecar under `/-/semsearch`.
 
     `ranges`: whether requests for a part of a file get that part, as from nearly all hosts. `missing`: the file that
-    answers for one that does not exist, and its status. `settings`: entries that config.json gets; with `fallback`, the
-    theme's own index answers when the sidecar does not.
+    answers for one that does not exist, and its status. `cached`: whether the browser may keep answers. `settings`:
+    entries that config.json gets; with `fallback`, the theme's own index answers when the sidecar does not.
     """
 
     def __init__(
@@ -206,9 +206,10 @@ class SiteServer:
         sidecar: Sidecar | None = None,
         ranges: bool = True,
         missing: tuple[str, int] = ("404.html", 404),
+        cached: bool = False,
     ) -> None:
         self.sidecar = sidecar or Sidecar()
-        self.ranges, self.missing = ranges, missing
+        self.ranges, self.missing, self.cached = ranges, missing, cached
         self.settings: dict[str, Any] = {}
         self.site, self.mount, self.csp = site, mount, csp
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -265,7 +266,8 @@ class SiteServer:
                     self.send_response(status)
                     self.send_header("Content-Type", f"{kind}; charset=utf-8")
                     self.send_header("Content-Length", str(len(body)))
-                    self.send_header("Cache-Control", "no-store")
+                    if not outer.cached:
+                        self.send_header("Cache-Control", "no-store")
                     if status == 429:
                         self.send_header("Retry-After", "5")
                     if cors:

@@ -190,14 +190,26 @@ def test_each_version_asks_its_own_index_of_a_shared_sidecar(page, static_site, 
         assert {path.split("/api/")[0] for path in server.sidecar.searches} == {"/-/semsearch/2.0"}
 
 
-@pytest.mark.parametrize(("version", "index"), [("2.0", "/-/semsearch/2.0"), ("3.0", None)])
-def test_versions_with_one_canonical_address_are_told_apart_by_name(page, static_site, serving, version, index):
+@pytest.mark.parametrize(
+    ("version", "names", "index"),
+    [
+        ("2.0", ("1.0", "2.0"), "/-/semsearch/2.0"),
+        ("3.0", ("1.0", "2.0"), None),
+        ("2.0", ("1.0",), None),
+        ("2.0", (), None),
+    ],
+)
+@pytest.mark.parametrize("url", ["https://example.org/docs/latest", ""])
+def test_versions_without_an_address_each_are_told_apart_by_name(
+    page, static_site, serving, version, names, index, url
+):
+    """With mike's `canonical_version`, or without `site_url`; an index without a name may be any version's."""
     page.add_init_script(NO_TIME_LIMITS)
-    url = "https://example.org/docs/latest"
     with serving.SiteServer(
         static_site(static="auto", api_url="/-/semsearch", site_url=url, version=version)
     ) as server:
-        server.sidecar.site = {"indexes": [{"name": name, "site_url": url} for name in ("1.0", "2.0")]}
+        indexes = [{"name": name, "site_url": url} for name in names]
+        server.sidecar.site = {"indexes": indexes} if indexes else {"site_url": url}
         ask(page, server, "rotate an access token")
         expect(page.locator(MODE)).to_be_hidden() if index else page.locator(f"{MODE}[data-mode=static]").wait_for()
         assert {path.split("/api/")[0] for path in server.sidecar.searches} == ({index} if index else set())
@@ -515,6 +527,20 @@ def test_a_site_published_while_the_box_is_open_answers(page, static_site, servi
         page.locator(f"{OPTION} mark", has_text="reason").wait_for()
         page.locator(f"{MODE}[data-mode=static]").wait_for()
         assert not {"offline", "fallback", "reserve"} & set(page.evaluate("window.modes"))
+
+
+def test_a_file_that_was_missing_during_an_upload_is_asked_for_again(page, static_site, serving):
+    """The browser remembers for a while that a file was missing."""
+    site = static_site()
+    (vectors,) = (site / "semsearch").glob("static-*/vectors.bin")
+    late = vectors.rename(site / "late.bin")
+    with serving.SiteServer(site, cached=True) as server:
+        page.goto(f"{server.url}#semsearch=rotate+an+access+token")
+        page.locator(f"{MODE}[data-mode=offline]").wait_for()
+        late.rename(vectors)
+        page.reload()
+        page.locator(f"{MODE}[data-mode=static]").wait_for()
+        expect_first(page, "Authentication")
 
 
 RECORD_MODES = """(line) => {

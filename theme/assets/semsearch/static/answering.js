@@ -6,15 +6,16 @@ import { Searcher } from "./searcher.js";
 export function createAnswering(root, cache) {
   let opening = null;
 
-  async function ask(call, argument, again = true) {
-    const current = (opening ??= Searcher.open(root, again ? cache : undefined));
+  async function ask(call, argument, from = cache) {
+    const current = (opening ??= Searcher.open(root, from));
     try {
       return await (await current)[call](argument);
     } catch (error) {
       if (error.status === 422) throw error;
       if (opening === current) opening = null;
       // After the site was published again, the files are gone: open the new bundle. Some hosts send a page instead.
-      if ((error.status ?? 404) === 404 && again) return ask(call, argument, false);
+      // Or the browser remembers that a file was missing, from before all of them had been uploaded.
+      if ((error.status ?? 404) === 404 && from !== "reload") return ask(call, argument, "reload");
       throw error;
     }
   }

@@ -6,22 +6,24 @@ const GAP = 4000; // bytes between two shards below which one request fetches bo
 
 export class Bundle {
   #folder;
+  #cache;
   #files = new Map();
   #parts = true;
   #wanted = [];
 
-  constructor(pointer, folder) {
+  constructor(pointer, folder, cache) {
     this.pointer = pointer;
     this.#folder = folder;
+    this.#cache = cache;
   }
 
-  /** Reads the only file that changes under its name. */
+  /** Reads the only file that changes under its name. Only with "reload", the others are not read from the cache. */
   static async open(root, cache = "no-cache") {
     const url = new URL("semsearch/static.json", root);
     const pointer = await (await get(url, cache)).json();
     if (pointer.format !== FORMAT || !/^static-\w+$/.test(pointer.bundle))
       throw new Error(`${url} has format ${pointer.format}, this page reads format ${FORMAT}: build the site again.`);
-    return new Bundle(pointer, new URL(`${pointer.bundle}/`, url));
+    return new Bundle(pointer, new URL(`${pointer.bundle}/`, url), cache === "reload" ? cache : "force-cache");
   }
 
   /** Returns the result of `make` for the blocks of a file. */
@@ -45,7 +47,7 @@ export class Bundle {
       const whole = await (await get(new URL(path, this.#folder), cache)).arrayBuffer();
       return begin ? whole.slice(begin, end) : whole;
     };
-    const first = begin ? this.#part({ path, begin, end }) : content("force-cache");
+    const first = begin ? this.#part({ path, begin, end }) : content(this.#cache);
     // The browser's cache would return the damaged content again, so it is left out.
     const again = async (error) => (error.status ? Promise.reject(error) : Blocks.from(await content("reload")));
     return first.then(Blocks.from).catch(again);
@@ -60,7 +62,7 @@ export class Bundle {
   #fetchWanted() {
     const groups = [];
     const parts = this.#wanted.splice(0).map((part, asked) => ({ ...part, asked }));
-    for (const part of parts.sort((a, b) => (a.path < b.path ? -1 : +(a.path > b.path)) || a.begin - b.begin)) {
+    for (const part of parts.sort((a, b) => a.path.localeCompare(b.path) || a.begin - b.begin)) {
       const [last] = groups.at(-1)?.slice(-1) ?? [];
       if (last?.path === part.path && part.begin - last.end <= GAP) groups.at(-1).push(part);
       else groups.push([part]);
@@ -76,7 +78,7 @@ export class Bundle {
     // Browsers load several parts of one URL one after the other, so each part has its own URL.
     if (this.#parts) url.search = begin;
     try {
-      const response = await get(url, "force-cache", { Range: `bytes=${begin}-${group.at(-1).end - 1}` });
+      const response = await get(url, this.#cache, { Range: `bytes=${begin}-${group.at(-1).end - 1}` });
       const content = await response.arrayBuffer();
       this.#parts = response.status === 206; // some hosts send the whole file
       const start = this.#parts ? begin : 0;
