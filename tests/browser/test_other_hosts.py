@@ -169,7 +169,7 @@ def test_versions_of_mike_stay_among_themselves(page, versions, serving, folder,
 
 @installed("mike")
 def test_the_address_of_a_version_ends_in_a_slash(versions):
-    """mike appends the version to `site_url` after MkDocs has added the slash; without it URLs would leave the version."""
+    """mike appends the version to `site_url` after MkDocs has added the slash."""
     manifest = json.loads((versions.parent / "repository/semsearch-index/manifest.json").read_text())
     assert manifest["site_url"] == "https://example.org/2.0/"
 
