@@ -194,6 +194,7 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
         "title": result["page"]["title"] or result["page"]["url"],
         "url": _link(manifest, result["page"]["url"]),
         "index": result.get("index", ""),
+        "language": result["page"]["language"],
         "weak": result.get("weak", False),
         "sections": [
             {

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.api_calls import api_over, handle
-from tests.browser.asking import INPUT, OPTION, put_question, type_question
+from tests.browser.asking import INPUT, OPTION, ask, put_question, type_question
 from tests.integration.sites import THEMES
 from tests.unit.serving.small_index import build, open_small
 
@@ -271,3 +271,122 @@ def test_the_accessibility_tree_of_each_view(page, build_site, serving):
         page.fill(INPUT, "zzzz")
         page.locator("[data-semsearch=empty]").wait_for()
         expect(box).to_match_aria_snapshot(EMPTY)
+
+
+STATUS = "[data-semsearch=status]"
+CONTRAST = """(element) => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d");
+  const luminance = () => {
+    const parts = Array.from(context.getImageData(0, 0, 1, 1).data.slice(0, 3), (part) => part / 255);
+    const [red, green, blue] = parts.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const paint = (color) => {
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+  };
+  paint("white");
+  const around = [];
+  for (let place = element; place; place = place.parentElement) around.unshift(place);
+  for (const place of around) paint(getComputedStyle(place).backgroundColor);
+  const behind = luminance();
+  paint(getComputedStyle(element).color);
+  const [dark, light] = [behind, luminance()].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}"""
+HEARD = """
+window.heard = [];
+new MutationObserver((changes) => {
+  for (const { target } of changes) if (target.role === "status") heard.push(target.textContent);
+}).observe(document, { subtree: true, childList: true });
+"""
+
+
+@pytest.fixture
+def site(build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        yield server
+
+
+def test_a_filter_taken_with_a_key_is_said(page, site):
+    page.add_init_script(HEARD)
+    page.goto(site.url)
+    page.keyboard.press("Control+k")
+    page.locator(".ss-chip").first.wait_for()
+    put_question(page, "token for Security")
+    page.get_by_role("button", name="Filter: Tags: security").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("heard.includes('Filter: Tags: security')")
+    page.locator(STATUS, has_text="1 result").wait_for(state="attached")
+
+
+def test_filters_without_a_page_are_said_as_they_are_shown(page, site):
+    page.goto(f"{site.url}#semsearch=&f.tags=nope")
+    page.locator("[data-semsearch=empty]", has_text="No page has these filters.").wait_for()
+    page.locator(STATUS, has_text="No page has these filters.").wait_for(state="attached")
+
+
+def test_less_related_rows_and_those_without_the_filters_say_what_they_are(page, site):
+    ask(page, site, "rotate")
+    field, active = page.locator(INPUT), page.locator("[aria-selected=true]")
+    page.keyboard.press("ArrowUp")  # to the last row
+    before = field.get_attribute("aria-activedescendant")
+    assert active.inner_text().startswith("Less related")
+    page.keyboard.press("Enter")
+    page.locator(".ss-weaker").wait_for()
+    caption = page.locator(".ss-weaker").inner_text()
+    page.locator(STATUS, has_text=caption).wait_for(state="attached")
+    assert field.get_attribute("aria-activedescendant") == active.get_attribute("id") != before
+    assert active.get_attribute("aria-description") == caption
+    page.goto("about:blank")
+    page.goto(f"{site.url}#semsearch=rotate&f.tags=setup")
+    page.locator(STATUS, has_text="Nothing found here for “rotate”. Without the filters").wait_for(state="attached")
+    assert page.locator(OPTION).first.get_attribute("aria-description") == "Without the filters"
+
+
+def test_pages_in_another_language_are_read_in_it(page, site):
+    def italian(body):
+        for result in body["results"][:1]:
+            result["page"]["language"] = "it"
+        return body
+
+    site.sidecar.change = italian
+    ask(page, site, "rotate token")
+    language = "element => element.closest('[lang]').lang"
+    foreign = page.locator("[data-semsearch=list] [role=group]").first
+    assert foreign.locator(OPTION).first.evaluate(language) == "it"
+    assert foreign.locator(".ss-more").evaluate(language) == "en"
+    assert page.locator(OPTION).last.evaluate(language) == "en"
+    preview = page.locator("[data-semsearch=preview]")
+    assert preview.locator(".ss-title").evaluate(language) == "it"
+    assert preview.get_by_role("button", name="Copy link").evaluate(language) == "en"
+    assert preview.get_by_text("On this page").evaluate(language) == "en"
+
+
+@pytest.mark.parametrize(("name", "said"), [("Copy link", "Link copied"), ("Copy code", "Copied")])
+def test_a_copy_is_said(page, site, name, said):
+    ask(page, site, "def rotate")
+    page.locator("[data-semsearch=preview]").get_by_role("button", name=name).first.click()
+    page.locator(STATUS, has_text=said).wait_for(state="attached")
+
+
+@pytest.mark.parametrize(("theme", "palette"), [("mkdocs", ""), ("material", "slate")])
+def test_the_number_of_filters_can_be_read(page, build_site, serving, theme, palette):
+    """axe does not judge the contrast of a single character."""
+    with serving.SiteServer(build_site(theme, palette=palette)) as server:
+        page.goto(f"{server.url}#semsearch=token&f.tags=security")
+        badge = page.locator("summary .ss-badge").first
+        expect(badge).to_have_text("1")
+        assert badge.evaluate(CONTRAST) >= 4.5
+
+
+def test_tab_reaches_every_part_of_a_date_at_the_end(page, configure, serving):
+    page.set_viewport_size({"width": 900, "height": 800})
+    fields = [{"name": "date", "type": "date", "label": "Date"}]
+    with serving.SiteServer(configure(facets=fields, results_page=False)) as server:
+        ask(page, server, "token")
+        field = page.locator("#semsearch-facets [data-field=date]").last
+        field.evaluate("field => field.closest('details').open = true")
+        field.focus()
+        page.keyboard.press("Tab")
+        expect(field).to_be_focused()

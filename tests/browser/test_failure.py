@@ -144,6 +144,8 @@ def test_a_slow_sidecar_is_waited_for_while_the_browser_answers(page, configure,
         page.fill(INPUT, "rotate token")
         page.locator(OPTION).first.wait_for()
         assert page.locator(MODE).inner_text().startswith("The search service is slow")
+        page.get_by_role("status").get_by_text("The search service is slow").wait_for(state="attached")
+        assert page.locator("[data-semsearch=alert]").inner_text() == ""  # it would interrupt a screen reader
         released.set()
         page.locator(MODE).wait_for(state="hidden")
         expect(page.locator("#semsearch-facets")).to_be_visible()

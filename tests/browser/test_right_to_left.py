@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
@@ -51,6 +53,16 @@ def with_section(**changed):
         return body
 
     return change
+
+
+def test_a_translation_without_its_direction_is_shown_in_that_of_its_letters(page, configure, serving):
+    """Files that sites have from version 0.1.0."""
+    site = configure(language="ar")
+    file = site / "assets/semsearch/strings/ar.json"
+    file.write_text(json.dumps({key: text for key, text in json.loads(file.read_text()).items() if key != "dir"}))
+    with serving.SiteServer(site) as server:
+        ask(page, server, "token")
+        assert page.locator(INPUT).evaluate("field => getComputedStyle(field.closest('dialog')).direction") == "rtl"
 
 
 @pytest.mark.parametrize(("language", "placeholder"), [("he", "חיפוש"), ("fa", "جست‌وجو"), ("ar", "ابحث")])

@@ -199,7 +199,9 @@ def chosen(page):
     rows = page.locator("[role=option]").evaluate_all("all => all.map(one => one.ariaSelected)")
     assert rows.count("true") == 1
     at = rows.index("true")
-    assert page.locator(INPUT).get_attribute("aria-activedescendant") == f"semsearch-option-{at}"
+    active = page.locator("[aria-selected=true]").get_attribute("id")
+    assert page.locator(INPUT).get_attribute("aria-activedescendant") == active
+    assert active.endswith(f"-{at}")
     return at
 
 

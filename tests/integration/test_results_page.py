@@ -51,6 +51,13 @@ def test_the_page_speaks_the_language_and_knows_the_address_of_the_sidecar(tmp_p
     assert form.css_first("input").attributes["placeholder"] == 'Frag "mich"'
 
 
+@pytest.mark.parametrize(("static", "needs"), [(True, True), (False, False)])
+def test_without_a_sidecar_the_page_says_that_it_needs_javascript(tmp_path, static, needs):
+    site = DocsSite(tmp_path, options={"static": static}, word_hash=False).write(PAGES)
+    site.build()
+    assert ("<noscript><p>This search needs JavaScript.</p></noscript>" in site.html(RESULTS_PAGE)) is needs
+
+
 @pytest.mark.parametrize("own", ["search.md", "search/index.html"])
 def test_a_page_of_the_sites_own_stays(tmp_path, own):
     text = "# Own\n\nOurs.\n" if own.endswith(".md") else "<p>Ours.</p>"

@@ -63,6 +63,7 @@ export class SemsearchDialog extends HTMLElement {
     const stops = [...this.dialog.querySelectorAll("input, button, summary, a")];
     const shown = stops.filter((item) => item.tabIndex >= 0 && item.checkVisibility() && !item.closest("[inert]"));
     const [from, to] = event.shiftKey ? [shown[0], shown.at(-1)] : [shown.at(-1), shown[0]];
+    if (from.type === "date" && !event.shiftKey) return; // its day, month and year are stops, too
     if (![from, this.dialog].includes(document.activeElement)) return;
     event.preventDefault();
     to.focus();

@@ -4,12 +4,10 @@ import { chipsOf } from "./chips.js";
 import { button, h, replace } from "./ui.js";
 
 const ENGLISH = {
-  none_browse: "No page has these filters.",
   none_hint: "Try other words, or fewer of them.",
   drop_filter: "Search without {filter}",
   drop_filters: "Search without filters",
   drop_quotes: "Search without quotation marks",
-  nearest: "Without the filters",
 };
 
 export function fill(view, { store, t, ask, setFilters }) {

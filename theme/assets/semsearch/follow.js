@@ -5,6 +5,7 @@ import { countFilters, questionKey } from "./state.js";
 import { set } from "./ui.js";
 
 const SETTLE = 350; // milliseconds before a number is announced
+const WITH_ANSWER = /^(loading|slow|degraded)/; // modes that are announced with the answer that they belong to
 
 export function follow(box) {
   loadParts(box);
@@ -67,14 +68,15 @@ function followFilters(box) {
   });
 }
 
-/** Says which engine answers. */
+/** Says which engine answers. Screen readers are only interrupted if the search fails. */
 function followMode(box) {
-  const { store, t, mode: line, alert } = box;
+  const { store, t, mode: line, status, alert } = box;
   store.on(["mode"], ({ mode }) => {
     set(line, "hidden", mode === "online");
     line.dataset.mode = mode;
     line.textContent = mode === "online" ? "" : t(`mode_${mode}`);
-    alert.textContent = mode === "static" ? "" : line.textContent;
+    alert.textContent = mode === "static" || mode === "better" || WITH_ANSWER.test(mode) ? "" : line.textContent;
+    if (mode === "better") status.textContent = line.textContent;
     if (mode === "static" || mode === "better") box.later("./mode.js", line);
   });
 }
@@ -82,14 +84,25 @@ function followMode(box) {
 /** Tells screen readers the number of results once typing has stopped. */
 function announce(box) {
   let settling = 0;
-  box.store.on(["query", "answer", "busy"], ({ query, answer, busy }) => {
+  let said = ""; // the last mode that was announced
+  box.store.on(["query", "answer", "nearest", "busy"], ({ query, answer, nearest, busy }) => {
     clearTimeout(settling);
     if (busy || (answer && answer.query !== query)) return;
     settling = setTimeout(() => {
-      const none = answer && !answer.total;
-      const notes = answer?.noted ? Array.from(box.notice.querySelectorAll("p"), (note) => note.textContent) : [];
-      const count = none ? box.t("none", { query: answer.query.trim() }) : answer ? countText(box, answer) : "";
-      box.status.textContent = [count, ...notes].join(". ");
+      box.status.textContent = answer ? sentences(answer, nearest).join(". ") : "";
     }, SETTLE);
   });
+
+  function sentences(answer, nearest) {
+    const { t, notice, mode: line } = box;
+    const { mode } = line.dataset;
+    const asked = answer.query.trim();
+    const notes = answer.noted ? Array.from(notice.querySelectorAll("p"), (note) => note.textContent) : [];
+    if (mode !== said && WITH_ANSWER.test(mode)) notes.push(line.textContent);
+    said = mode;
+    if (answer.results.some(({ weak }) => weak)) return [t("weaker", { count: answer.weaker }), ...notes];
+    if (answer.total) return [countText(box, answer), ...notes];
+    const none = asked ? t("none", { query: asked }) : t("none_browse");
+    return [none, ...(nearest.length ? [t("nearest")] : []), ...notes];
+  }
 }

@@ -4,7 +4,7 @@ import { isBare, marked, marksIn, wordsOf } from "./excerpt.js";
 import { renderMarkdown } from "./markdown.js";
 import { optionsOf } from "./results.js";
 import { crumbs } from "./rows.js";
-import { button, h, loadStyle, replace } from "./ui.js";
+import { button, h, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
   open_tab: "Open in new tab",
@@ -22,8 +22,8 @@ class Preview {
   #shown = null;
   #timer = 0;
 
-  constructor(pane, { store, t, href }) {
-    Object.assign(this, { pane, store, t, href });
+  constructor(pane, { store, t, href, status }) {
+    Object.assign(this, { pane, store, t, href, status });
   }
 
   clear() {
@@ -65,21 +65,22 @@ class Preview {
     ];
     for (const code of texts.flatMap((text) => [...text.querySelectorAll("pre")]))
       code.after(this.#copyButton("copy_code", "copied_code", () => code.textContent));
+    set(this.pane, "lang", page.language);
     replace(this.pane, parts);
   }
 
   #offers(hit) {
     const href = this.href(hit.section);
     const link = h("a.ss-button", { href, target: "_blank", rel: "noopener" }, this.t("open_tab"));
-    return h("div.ss-offers", {}, Object.assign(link, { hit }), this.#copyButton("copy_link", "copied", () => href));
+    return h("div.ss-offers", { lang: this.t.language }, Object.assign(link, { hit }), this.#copyButton("copy_link", "copied", () => href));
   }
 
   /** Creates a button that copies a text and says so for a while. */
   #copyButton(name, done, text) {
     const { t } = this;
-    return button("ss-button.ss-copy", {}, ({ currentTarget: { firstChild } }) => {
+    return button("ss-button.ss-copy", { lang: t.language }, ({ currentTarget: { firstChild } }) => {
       if (!copy(text())) return;
-      firstChild.data = t(done);
+      firstChild.data = this.status.textContent = t(done);
       setTimeout(() => (firstChild.data = t(name)), SAID);
     }, t(name));
   }
@@ -94,14 +95,14 @@ class Preview {
       return h(`li.ss-level${Math.min(names.length, 4)}`, {}, Object.assign(item, { hit }));
     });
     const name = this.t("on_page");
-    return h("nav.ss-outline", { "aria-label": name }, h("div.ss-caption", {}, name), h("ul", {}, items));
+    return h("nav.ss-outline", { "aria-label": name }, h("div.ss-caption", { lang: this.t.language }, name), h("ul", {}, items));
   }
 }
 
-export async function fill(pane, { store, t, list, href }) {
+export async function fill(pane, { store, t, list, href, status }) {
   t.add(ENGLISH);
   await loadStyle(pane.parentNode, new URL("preview.css", import.meta.url)).catch(() => {});
-  const preview = new Preview(pane, { store, t, href });
+  const preview = new Preview(pane, { store, t, href, status });
   store.onPainted(["answer", "nearest", "active"], ({ active }) => {
     // A row such as "more on this page" has no section: the section before it stays.
     const isBefore = ({ hit }, index) => hit?.section && index <= Math.max(active, 0);

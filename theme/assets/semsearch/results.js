@@ -36,12 +36,13 @@ function groupsOf(parts, state) {
   const rows = new Rows(parts, [...marked, ...asked], query);
   const matches = results.filter(({ weak }) => !weak);
   const weaker = results.filter(({ weak }) => weak);
-  const groups = matches.map((result) => rows.group(result));
+  // Other captions are only seen.
+  const groups = matches.map((result) => rows.group(result, answer.results.length ? "" : t("nearest")));
   const folded = answer?.weaker - weaker.length;
   const complete = answer && answer.results.length >= answer.total;
-  if (weaker.length)
-    groups.push(h("div.ss-caption.ss-weaker", { role: "presentation" }, t("weaker", { count: answer.weaker })));
-  groups.push(...weaker.map((result) => rows.group(result)));
+  const caption = t("weaker", { count: answer?.weaker });
+  if (weaker.length) groups.push(h("div.ss-caption.ss-weaker", { role: "presentation" }, caption));
+  groups.push(...weaker.map((result) => rows.group(result, caption)));
   if (complete && folded > 0)
     groups.push(
       rows.action("div.ss-option.ss-more.ss-unfold", t("weaker", { count: folded }), () => search.extend("addPages", true)),

@@ -1,7 +1,7 @@
 /* The rows of a page in the list: its best section, the names of others, and how many more there are. */
 
 import { isBare, marked, namesIn, renderExcerpt, sameName } from "./excerpt.js";
-import { h, icon } from "./ui.js";
+import { h, icon, set } from "./ui.js";
 
 const SECTIONS = 3; // named with a page, as many as the API returns
 const LINES = 2; // of an excerpt
@@ -14,20 +14,24 @@ export class Rows {
     Object.assign(this, { t, href, search, prefix, terms, names: namesIn(query) });
   }
 
-  group(result) {
+  /** Creates the rows of a page. `caption` is that of its part of the list; screen readers say it after the title. */
+  group(result, caption) {
     const { page, sections, expanded, more_sections: further = 0 } = result;
     const [best, ...others] = expanded ? sections : sections.slice(0, SECTIONS);
-    const main = this.#best(result, best);
+    const main = set(this.#best(result, best), "aria-description", caption);
     const rows = others.map((section) => this.#section(result, section));
     const more = further + sections.length - rows.length - 1;
     if (more > 0) rows.push(this.#more(result, more));
     const row = rows.length > 0 && h("div.ss-sections", { role: "presentation" }, rows);
     if (expanded && row) row.classList.add("ss-expanded");
-    return h("div.ss-page", { role: "group", "aria-label": page.title }, main, row);
+    const lang = page.language !== this.t.language && page.language;
+    return h("div.ss-page", { role: "group", "aria-label": page.title, lang }, main, row);
   }
 
+  /** Its ID is not that of the row that replaces it, so that a screen reader says which row is active then. */
   action(selector, text, act) {
-    const element = this.#option(selector, {}, icon("more"), text);
+    const own = { id: `${this.prefix}-more-${this.#count}`, lang: this.t.language };
+    const element = this.#option(selector, own, icon("more"), text);
     element.addEventListener("click", act);
     return element;
   }

@@ -16,6 +16,7 @@ export function fill(place, { store, t, setFilters, input, status }) {
   // The field has the direction of its text.
   const towardsEnd = () => (getComputedStyle(input).direction === "rtl" ? ["ArrowLeft", "←"] : ["ArrowRight", "→"]);
   let take = null;
+  let text = "";
 
   store.on(["answer", "filters", "fields"], ({ answer, filters, fields }) => {
     const found = answer?.facets ? named(answer, fields, filters) : null;
@@ -23,7 +24,7 @@ export function fill(place, { store, t, setFilters, input, status }) {
     if (!found) return replace(place);
     const { label } = found.field;
     const filter = `${label}: ${isolated(valueText(t, found.field, found.value), label)}`;
-    const text = t("suggest_filter", { filter });
+    text = t("suggest_filter", { filter });
     const [key, arrow] = towardsEnd();
     const hint = h("kbd", { "aria-hidden": "true" }, arrow);
     return replace(place, button("ss-chip", { "aria-keyshortcuts": key }, () => take?.(), text, hint));
@@ -35,8 +36,9 @@ export function fill(place, { store, t, setFilters, input, status }) {
     const atEnd = input.selectionStart === input.value.length;
     if (event.key !== towardsEnd()[0] || !plain || !atEnd || !take) return;
     event.preventDefault();
+    const taken = text;
     take();
-    status.textContent = place.textContent;
+    status.textContent = taken;
   });
 }
 

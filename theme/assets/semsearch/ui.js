@@ -95,6 +95,8 @@ export const ENGLISH = {
   count_other: "{count} results",
   updated: "updated",
   none: "Nothing found here for “{query}”",
+  none_browse: "No page has these filters.",
+  nearest: "Without the filters",
   intro: "Introduction",
   more_sections: "{count} more on this page",
   weaker: "Less related ({count})",
@@ -134,7 +136,9 @@ export async function loadStrings(base, language, overrides) {
   };
   // Modules that are loaded later bring their own English texts.
   const add = (english) => Object.assign(strings, { ...english, ...strings });
-  return Object.assign(t, { language: code, number, dir: { ...found, ...overrides }.dir, add });
+  // A translation that a site has from 0.1.0 does not say its direction.
+  const { dir = found && RIGHT_TO_LEFT.test(strings.search) && "rtl" } = { ...found, ...overrides };
+  return Object.assign(t, { language: code, number, dir, add });
 }
 
 const OWN_FACETS = { tags: "facet_tags", "page.section": "facet_section", "page.language": "facet_language" };
