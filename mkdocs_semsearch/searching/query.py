@@ -9,17 +9,36 @@ from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+from mkdocs_semsearch.artifact.fields import Value as Scalar
 from mkdocs_semsearch.searching.filters import (
     MAX_ENTRIES,
     Equals,
+    Exists,
     FieldName,
     Filter,
     Filters,
     In,
+    Prefix,
     Range,
     is_from_outside,
 )
 from mkdocs_semsearch.searching.validation import validated
+
+# The names that programs may import from here, see python-api.md.
+__all__ = [
+    "Equals",
+    "Exists",
+    "Filter",
+    "Granularity",
+    "In",
+    "Mode",
+    "Prefix",
+    "QueryOptions",
+    "Range",
+    "Scalar",
+    "SearchQuery",
+    "Sort",
+]
 
 Mode = Literal["hybrid", "semantic", "lexical"]
 Granularity = Literal["section", "page"]

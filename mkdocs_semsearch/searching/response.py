@@ -13,6 +13,27 @@ from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.query import Granularity, Mode
 from mkdocs_semsearch.searching.records import LIST_FIELDS, PageInfo, SectionInfo
 
+# The names that programs may import from here, see python-api.md.
+__all__ = [
+    "Citation",
+    "FacetCount",
+    "FacetField",
+    "PageDetail",
+    "PageInfo",
+    "PageResult",
+    "Result",
+    "Scores",
+    "SearchResponse",
+    "SectionInfo",
+    "SectionResult",
+    "facets_to_json",
+    "filter_to_json",
+    "page_to_json",
+    "presented_score",
+    "results_to_json",
+    "to_json",
+]
+
 AnswerMode = Mode | Literal["browse"]
 """The mode of a response: that of the query, or `browse` for a query without text, which lists pages."""
 

@@ -7,6 +7,7 @@ import asyncio
 import runpy
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,32 @@ def test_any_exception_of_an_embedder_becomes_an_embedding_error(tmp_path, vecto
 
 def test_completion_in_a_shell_shows_every_name():
     assert set(mkdocs_semsearch.__all__) <= set(dir(mkdocs_semsearch))
+
+
+STABLE_IN_0_1_0 = {
+    "mkdocs_semsearch": """
+        Equals Exists In Prefix Range SearchQuery SearchResponse Searcher SemsearchError open_searcher
+    """,
+    "mkdocs_semsearch.errors": """
+        ConfigurationError EmbedderUnavailableError EmbeddingError EmptyQueryError FilterError IndexCorruptError
+        IndexFolderError IndexFormatError IndexNotFoundError IndexWriteError MissingExtraError ModelNotFoundError
+        PageNotFoundError QueryError SemsearchError StoreUnavailableError
+    """,
+    "mkdocs_semsearch.searching.query": """
+        Equals Exists Filter Granularity In Mode Prefix Range Scalar SearchQuery
+    """,
+    "mkdocs_semsearch.searching.response": """
+        FacetCount FacetField PageDetail PageInfo Result Scores SearchResponse SectionInfo facets_to_json filter_to_json
+        page_to_json presented_score results_to_json to_json
+    """,
+}
+"""`__all__` of the modules that python-api.md of version 0.1.0 calls stable."""
+
+
+@pytest.mark.parametrize("module", STABLE_IN_0_1_0)
+def test_names_of_stable_modules_can_still_be_imported(module):
+    found = import_module(module)
+    assert set(STABLE_IN_0_1_0[module].split()) <= {name for name in found.__all__ if hasattr(found, name)}
 
 
 def test_the_code_of_a_user_names_every_public_name():
