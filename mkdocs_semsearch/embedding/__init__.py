@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +11,7 @@ from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.embedding.tokens import open_token_counter
-from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -37,11 +37,8 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
         ConfigurationError: the kind is unknown, or does not have an option.
         ModelNotFoundError: the model is neither on disk nor reachable.
     """
-    if kind not in _OPENERS:
-        raise ConfigurationError(f"embedder.kind: {kind!r} is not one of {', '.join(KINDS)}.")
-    module, function = _OPENERS[kind]
-    open_kind = getattr(import_module(f"{__name__}.{module}"), function)
-    allowed = open_kind.__kwdefaults__.keys()
+    open_kind, _ = _openers(kind)
+    allowed = (open_kind.__kwdefaults__ or {}).keys()
     unknown = sorted(set(options) - allowed)
     if unknown:
         from difflib import get_close_matches
@@ -56,39 +53,19 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
     return embedder
 
 
-_NAME = re.compile(r"[^/\\~.][^/\\]*(?:/[^/\\.][^/\\]*)?")
-"""A hub id, or the last component of a folder, see `EmbedderIdentity`. A manifest cannot name the folder of the files
-that have just been downloaded, where nothing limits an encoder.
-"""
-
-
 def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     """Opens the embedder that an index names in its manifest, for queries.
 
-    Prompts and lengths are those of the index. An index does not contain the URL of an `openai` endpoint; it comes from
-    `SEMSEARCH_EMBEDDER_URL`, see `open_openai`.
+    The options that decide the vectors are those of the index; where a model is found, such as the URL of an endpoint,
+    comes from this machine.
 
     Raises:
         ModelNotFoundError: the model is neither on disk nor reachable.
         EmbeddingError: the model of that name does not have the weights with which the index was embedded.
         ConfigurationError: the index names a kind of embedder that this version does not support.
     """
-    if identity.kind == "openai":
-        from mkdocs_semsearch.embedding.openai import reopen_openai
-
-        return reopen_openai(identity)
-    from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder, load_default_encoder
-
-    if is_default_encoder(identity):
-        return load_default_encoder(identity)
-    if not _NAME.fullmatch(identity.model):
-        raise ModelNotFoundError(
-            f"The index names its model {identity.model[:200]!r}, which is no name of a model: build the index again."
-        )
-    options = {"query_prompt": identity.query_prompt, "document_prompt": identity.document_prompt}
-    if identity.kind == "sentence-transformers":
-        options["runtime"] = "torch"
-    embedder = open_embedder(identity.kind, identity.model, **options)
+    _, reopen_kind = _openers(identity.kind)
+    embedder = reopen_kind(identity)
     found = embedder.identity.fingerprint
     if found != identity.fingerprint:
         raise EmbeddingError(
@@ -114,10 +91,21 @@ def check_environment() -> None:
 
 
 _OPENERS = {
-    "sentence-transformers": ("runtimes", "open_model"),
-    "onnx": ("runtimes", "open_onnx"),
-    "openai": ("openai", "open_openai"),
+    "sentence-transformers": ("runtimes", "open_model", "reopen_model"),
+    "onnx": ("runtimes", "open_onnx", "reopen_model"),
+    "openai": ("openai", "open_openai", "reopen_openai"),
 }
-"""The module and the function that open each kind; they are imported when an embedder of that kind is opened."""
+"""The module of each kind, which is imported when an embedder of that kind is opened, and two functions in it.
+
+The first takes the name of a model and the options of mkdocs.yml, the second the identity in an index.
+"""
 
 KINDS = tuple(_OPENERS)
+
+
+def _openers(kind: str) -> tuple[Callable[..., Any], Callable[[EmbedderIdentity], Embedder]]:
+    if kind not in _OPENERS:
+        raise ConfigurationError(f"embedder.kind: {kind!r} is not one of {', '.join(KINDS)}.")
+    name, opener, reopener = _OPENERS[kind]
+    module = import_module(f"{__name__}.{name}")
+    return getattr(module, opener), getattr(module, reopener)

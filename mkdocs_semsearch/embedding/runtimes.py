@@ -6,6 +6,7 @@ On a CPU, ONNX Runtime is twice as fast as PyTorch (`benchmarks/encoders.py`). A
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,8 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     DefaultEmbedder,
     OnnxEmbedder,
     is_complete,
+    is_default_encoder,
+    load_default_encoder,
     load_query_encoder,
     read_identity,
     thread_count,
@@ -161,6 +164,28 @@ def open_onnx(
         document_prompt=document_prompt,
         threads=threads,
         cache_dir=cache_dir,
+    )
+
+
+_NAME = re.compile(r"[^/\\~.][^/\\]*(?:/[^/\\.][^/\\]*)?")
+"""A hub id, or the last component of a folder, see `EmbedderIdentity`. A manifest cannot name the folder of the files
+that have just been downloaded, where nothing limits an encoder.
+"""
+
+
+def reopen_model(identity: EmbedderIdentity) -> Embedder:
+    """Opens the model that an index names in its manifest, with the prompts of the index, see `reopen_embedder`."""
+    if is_default_encoder(identity):
+        return load_default_encoder(identity)
+    if not _NAME.fullmatch(identity.model):
+        raise ModelNotFoundError(
+            f"The index names its model {identity.model[:200]!r}, which is no name of a model: build the index again."
+        )
+    return open_model(
+        identity.model,
+        runtime="torch",
+        query_prompt=identity.query_prompt,
+        document_prompt=identity.document_prompt,
     )
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from mkdocs_semsearch.embedding import EmbedderIdentity, open_embedder, open_token_counter
+from mkdocs_semsearch.embedding import KINDS, EmbedderIdentity, open_embedder, open_token_counter, reopen_embedder
 from mkdocs_semsearch.embedding.onnx_encoder import load_query_encoder
 from mkdocs_semsearch.embedding.onnx_export import export_query_encoder
 from tests.unit.embedding.embedding_server import EmbeddingServer
@@ -60,8 +60,9 @@ def onnx(sentence_transformers, tmp_path_factory, encoder_cache):
 
 @pytest.fixture(scope="module")
 def openai():
-    with EmbeddingServer() as server:
-        yield open_embedder("openai", "word-hash", base_url=server.base_url)
+    with EmbeddingServer() as server, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SEMSEARCH_EMBEDDER_URL", server.base_url)
+        yield open_embedder("openai", "word-hash")
 
 
 @pytest.fixture(
@@ -166,6 +167,15 @@ def test_the_identity_is_plain_data(embedder):
     assert "/work" not in repr(identity)
     assert identity.dimension > 0
     assert identity.max_tokens > 0
+
+
+def test_an_index_opens_its_embedder_again(embedder):
+    if embedder.identity.kind not in KINDS:
+        pytest.skip("is passed by the caller, no option of mkdocs.yml")
+    again = reopen_embedder(embedder.identity)
+    assert again.identity.fingerprint == embedder.identity.fingerprint
+    cosines = (again.embed(TEXTS, "query") * embedder.embed(TEXTS, "query")).sum(axis=1)
+    np.testing.assert_allclose(cosines, 1, atol=0.03)  # one of them may have 8-bit weights
 
 
 def test_tokens_can_be_counted(embedder):

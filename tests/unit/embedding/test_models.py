@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from mkdocs_semsearch.embedding import open_embedder
+from mkdocs_semsearch import embedding
+from mkdocs_semsearch.embedding import open_embedder, reopen_embedder
 from mkdocs_semsearch.embedding.model_files import (
     DEFAULT_MODEL,
     canonical_name,
@@ -20,6 +22,7 @@ from mkdocs_semsearch.embedding.model_files import (
     resolve_model,
 )
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
+from tests.word_hash import WordHashEmbedder
 
 NO_NETWORK = """
 import socket
@@ -216,3 +219,14 @@ def test_prompts_come_from_the_model_unless_given(tmp_path):
     assert (identity.query_prompt, identity.document_prompt) == ("q: ", "p: ")
     identity = open_embedder(runtime="torch", model=str(folder), query_prompt="").identity
     assert (identity.query_prompt, identity.document_prompt) == ("", "p: ")
+
+
+def test_a_new_kind_is_a_row_of_the_table(monkeypatch):
+    module = SimpleNamespace(
+        open_hash=lambda model, *, seed=0: WordHashEmbedder(f"{model}-{seed}"),
+        reopen_hash=lambda identity: WordHashEmbedder(identity.model),
+    )
+    monkeypatch.setitem(sys.modules, "mkdocs_semsearch.embedding.word_hash", module)
+    monkeypatch.setitem(embedding._OPENERS, "word-hash", ("word_hash", "open_hash", "reopen_hash"))
+    built = open_embedder("word-hash", "words", seed=7)
+    assert reopen_embedder(built.identity).identity == built.identity
