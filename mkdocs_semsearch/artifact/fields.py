@@ -144,7 +144,12 @@ def as_text(value: Value) -> str:
     """Returns a value as authors and readers write it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
+    return str(as_json(value))
+
+
+def as_json(value: Any) -> Any:
+    """Returns a value as JSON can contain it: a date as text in ISO 8601, every other value unchanged."""
+    return value.isoformat() if isinstance(value, datetime.date) else value
 
 
 def as_number(value: Any) -> int | float | None:
@@ -201,7 +206,8 @@ READERS: dict[FacetType, Callable[[Any], Value | None]] = {
     "date": as_date,
     "boolean": as_boolean,
 }
-"""Functions that convert a filter's value to the type of a field; they return None if that is impossible."""
+"""Functions that convert a filter's value, or what `as_json` returned, to the type of a field; they return None if that
+is impossible."""
 
 
 ChunkKind = Literal["text", "code", "table", "api"]

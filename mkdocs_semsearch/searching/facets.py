@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, as_json
 from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.response import FacetCount
@@ -71,9 +70,7 @@ class Tally:
 
 def facet_counts(counts: Iterable[tuple[Any, int]]) -> tuple[FacetCount, ...]:
     """Returns values and counts as a response shows them, with dates in ISO 8601."""
-    return tuple(
-        FacetCount(value.isoformat() if isinstance(value, datetime.date) else value, count) for value, count in counts
-    )
+    return tuple(FacetCount(as_json(value), count) for value, count in counts)
 
 
 _REMEMBERED_CHUNKS = 2_000_000

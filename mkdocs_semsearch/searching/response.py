@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
+from mkdocs_semsearch.artifact.fields import as_json
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.query import Granularity, Mode
 from mkdocs_semsearch.searching.records import LIST_FIELDS, PageInfo, SectionInfo
@@ -343,6 +343,4 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    return value
+    return as_json(value)

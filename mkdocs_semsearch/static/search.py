@@ -6,7 +6,6 @@ That searcher is the reference for the engine in the browser, and `semsearch eva
 from __future__ import annotations
 
 import contextlib
-import datetime
 import json
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mkdocs_semsearch.artifact import WEIGHTS, EmbedderIdentity, FacetDeclaration, Manifest, open_index
-from mkdocs_semsearch.artifact.fields import chunks_schema, facet_column, pages_schema
+from mkdocs_semsearch.artifact.fields import READERS, chunks_schema, facet_column, pages_schema
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import IndexCorruptError
@@ -183,9 +182,7 @@ def _chunk_rows(bundle: Bundle, core: Blocks, counts: list[int]) -> list[dict[st
 
 
 def _facet_values(core: Blocks, number: int, facet: FacetDeclaration, pages: int) -> list[Any]:
-    values = core.json(f"facet_{number}_values") or []
-    if facet.type == "date":
-        values = [datetime.date.fromisoformat(value) for value in values]
+    values = [READERS[facet.type](value) for value in core.json(f"facet_{number}_values") or []]
     rows, codes = (core.array(f"facet_{number}_{part}").tolist() for part in ("rows", "codes"))
     column: list[Any] = [[] if facet.type == "list" else None for _ in range(pages)]
     for row, code in zip(rows, codes, strict=True):

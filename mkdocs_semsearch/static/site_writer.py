@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, ROW_NUMBERS, facet_column, stored_field
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, ROW_NUMBERS, as_json, facet_column, stored_field
 from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
 from mkdocs_semsearch.searching.chunk_map import (
@@ -224,9 +223,8 @@ def _facet(number: int, column: Sequence[Any]) -> dict[str, Value]:
         for item in value if isinstance(value, list) else [value]:
             if item is not None:
                 pairs.append((row, codes.setdefault(item, len(codes))))
-    values = [value.isoformat() if isinstance(value, datetime.date) else value for value in codes]
     return {
-        f"facet_{number}_values": {"json": values},
+        f"facet_{number}_values": {"json": [as_json(value) for value in codes]},
         f"facet_{number}_rows": smallest_unsigned([row for row, _ in pairs]),
         f"facet_{number}_codes": smallest_unsigned([code for _, code in pairs]),
     }

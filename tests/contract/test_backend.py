@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.artifact.fields import FACET_TYPES
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.question import read_question
@@ -417,9 +418,14 @@ def test_pages_are_counted_by_value(backend):
         wanted = Counter(
             one for value in values if value is not None for one in (value if isinstance(value, tuple) else (value,))
         )
+        assert wanted, facet
         counts = list(backend.count_pages(facet.name))
         assert dict(counts) == wanted
         assert counts == sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+
+
+def test_facets_of_every_type_are_tested():
+    assert {facet.type for facet in FACETS} == set(FACET_TYPES)
 
 
 def test_pages_have_their_rows_and_addresses(backend):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from mkdocs_semsearch.artifact import WEIGHTS
-from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, PAGE_FIELDS
+from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, FACET_TYPES, PAGE_FIELDS
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import FilterError
 from mkdocs_semsearch.lexical.analyzers import identifier_forms, identifier_parts, is_code, joined_name
@@ -305,6 +305,10 @@ def reference(searcher, query):
     body = json.loads(json.dumps(to_json(searcher.search(query.with_granularity("page")))))
     del body["took_ms"]
     return body
+
+
+def test_facets_of_every_type_are_tested():
+    assert {facet.type for facet in FACETS} == set(FACET_TYPES)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
