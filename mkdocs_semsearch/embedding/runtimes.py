@@ -36,7 +36,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
 )
 from mkdocs_semsearch.embedding.onnx_export import cached_export, export_query_encoder, why_not_traceable
 from mkdocs_semsearch.embedding.protocol import Embedder, Role, check_text
-from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, open_sentence_transformer
+from mkdocs_semsearch.embedding.torch import INSTALL, SentenceTransformerEmbedder, open_sentence_transformer
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
 
 RUNTIMES = ("auto", "torch", "onnx")
@@ -84,16 +84,21 @@ def open_model(
         raise ConfigurationError(f"embedder.runtime: {runtime!r} is not one of {', '.join(RUNTIMES)}.")
     check_text(cache_dir=cache_dir)
     thread_count(threads)
-    of_torch = {"device": device is not None, "precision": precision != "auto", "batch_size": batch_size is not None}
-    if runtime == "onnx" and any(of_torch.values()):
-        name = next(name for name, is_set in of_torch.items() if is_set)
+    given = {"device": device is not None, "precision": precision != "auto", "batch_size": batch_size is not None}
+    of_torch = [name for name, is_set in given.items() if is_set]
+    if runtime == "onnx" and of_torch:
         raise ConfigurationError(
-            f"embedder.{name}: only PyTorch has it: leave it out, or set embedder.runtime to torch."
+            f"embedder.{of_torch[0]}: only PyTorch has it: leave it out, or set embedder.runtime to torch."
         )
-    wants_torch = runtime == "torch" or any(of_torch.values())
+    wants_torch = runtime == "torch" or bool(of_torch)
     if chooses_default_model(model, revision) and not wants_torch and (runtime == "onnx" or not _runs_on_card(model)):
         check_text(query_prompt=query_prompt, document_prompt=document_prompt)
         return DefaultEmbedder(query_prompt=query_prompt, document_prompt=document_prompt, threads=threads)
+    if runtime != "torch" and chooses_default_model(model) and find_spec("sentence_transformers") is None:
+        option = [*of_torch, "revision"][0]
+        raise MissingExtraError(
+            f"embedder.{option}: only PyTorch has it, which is not installed: leave it out, or run {INSTALL}."
+        )
     original = open_sentence_transformer(
         model,
         revision=revision,

@@ -105,6 +105,31 @@ def test_a_model_on_the_hub_is_not_fetched_where_nothing_could_run_it(monkeypatc
         open_embedder(model="somebody/some-model")
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("batch_size", {"batch_size": 16}),
+        ("device", {"device": "cpu"}),
+        ("precision", {"precision": "float32", "revision": "main"}),
+        ("revision", {"revision": "main"}),
+        ("revision", {"revision": "main", "runtime": "onnx"}),
+        ("revision", {"revision": "main", "kind": "onnx"}),
+    ],
+)
+def test_an_option_that_needs_torch_with_the_default_model_is_named(monkeypatch, name, options):
+    monkeypatch.setattr("mkdocs_semsearch.embedding.runtimes.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=rf"embedder\.{name}: only PyTorch has it, .*leave it out, or run pip"):
+        open_embedder(**options)
+
+
+@pytest.mark.parametrize("options", [{"runtime": "torch", "batch_size": 16}, {"model": "a/b", "batch_size": 16}])
+def test_a_model_that_needs_torch_without_the_option_is_named(monkeypatch, options):
+    for module in ("runtimes", "torch"):
+        monkeypatch.setattr(f"mkdocs_semsearch.embedding.{module}.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="needs PyTorch and sentence-transformers"):
+        open_embedder(**options)
+
+
 def test_an_unreachable_hub_is_reported_in_one_sentence(tmp_path):
     code = (
         "from mkdocs_semsearch.embedding import open_embedder\n"
