@@ -111,6 +111,11 @@ def _serve(given: argparse.Namespace) -> int:
     if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     settings = _server_settings(given)
+    if settings.rate_limit and not settings.client_header and os.environ.get("FORWARDED_ALLOW_IPS"):
+        say(
+            "warning: the variable FORWARDED_ALLOW_IPS has no effect, so for the rate limit all readers behind a proxy "
+            "are one client: set SEMSEARCH_CLIENT_HEADER=X-Forwarded-For"
+        )
     from mkdocs_semsearch.serving.admission import is_loopback
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.server import run

@@ -481,6 +481,11 @@ def test_invalid_server_settings_are_refused_with_a_sentence(run, index_dir, tmp
     sentence(run("serve", index_dir, "--port", "99999", code=1), "99999")
     warned = run("serve", index_dir, "--port", "99999", code=1, SEMSEARCH_RATELIMIT="5/second").stderr
     assert "no variable SEMSEARCH_RATELIMIT: did you mean SEMSEARCH_RATE_LIMIT?" in warned
+    limited = ("serve", index_dir, "--port", "99999", "--rate-limit", "5/second")
+    proxy = {"FORWARDED_ALLOW_IPS": "*"}
+    assert "FORWARDED_ALLOW_IPS has no effect" in run(*limited, code=1, **proxy).stderr
+    sentence(run(*limited, code=1, **proxy, SEMSEARCH_CLIENT_HEADER="X-Forwarded-For"), "99999")
+    sentence(run(*limited[:-2], code=1, **proxy), "99999")
     sentence(run("serve", index_dir, "--site", tmp_path / "none", code=1), "no built site")
     sentence(run("serve", index_dir, "--cors-origin", "example.org", code=1), "CORS origin")
     sentence(run("serve", index_dir, "--rate-limit", "many", code=1), "many")
