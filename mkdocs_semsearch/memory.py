@@ -1,4 +1,4 @@
-"""Limits the memory that libraries reserve, and keeps the garbage collector of a build from visiting old objects.
+"""Limits the memory that libraries reserve, and the work of the garbage collector.
 
 The number of arenas of glibc is always limited, and further if the address space is.
 
@@ -10,19 +10,24 @@ the process; in OpenBLAS even without an exception.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from mkdocs_semsearch.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import ctypes
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 NEEDED = 400 << 20
 """Bytes that searching needs in addition to the index, with one request at a time; chosen, not measured."""
@@ -92,6 +97,22 @@ def collecting_only_new() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+def cached_method(method: Callable[Given, Result], size: int) -> Callable[Given, Result]:
+    """Caches the results of a method for its object, which may keep the cached function as an attribute.
+
+    With `lru_cache` alone, the object and its cache would refer to each other, and only the garbage collector would
+    free them. An index that is no longer used must be freed at once: a server excludes loaded objects from collection,
+    and Windows does not delete files that are still mapped.
+    """
+    weak = weakref.WeakMethod(method)
+
+    @functools.lru_cache(size)
+    def cached(*args: Given.args, **options: Given.kwargs) -> Result:
+        return cast(Callable[Given, Result], weak())(*args, **options)
+
+    return cast(Callable[Given, Result], cached)
 
 
 def _glibc() -> ctypes.CDLL | None:

@@ -135,12 +135,23 @@ def _neighbours(terms: Iterable[tuple[str, bool]], least: int) -> Iterator[tuple
     return ((term, following) for (term, tells), (following, tells_too) in near if tells + tells_too >= least)
 
 
+def _cached_analysis(analysis: Analysis) -> Callable[[str, str], list[str]]:
+    """Returns a function from a field and a text to its terms, which caches short texts."""
+
+    def terms_of(field: str, text: str) -> list[str]:
+        return analysis.terms(field, prepare(text))
+
+    cached = functools.lru_cache(_REMEMBERED)(terms_of)
+    return lambda field, text: (terms_of if len(text) > _LONGEST_REMEMBERED else cached)(field, text)
+
+
 class Clauses:
     """The `QueryWords` of one open index, which also makes clauses for neighbouring words and the matcher.
 
     Attributes:
         chunks: number of chunks.
         links: the letters that may link two parts of a compound, see `links_of`.
+        analyse: returns the terms of a text in a field of the index, for all languages of the site.
     """
 
     def __init__(self, terms: Terms, settings: Mapping[str, Any]) -> None:
@@ -157,11 +168,11 @@ class Clauses:
         self.chunks = terms.num_docs
         self.links = links_of(analysis.stop_words)
         self._has_code_pairs = bool(settings.get("code_pairs"))
-        self._terms_of = functools.lru_cache(_REMEMBERED)(lambda field, text: analysis.terms(field, prepare(text)))
-        self._word_stems = WordStems(lambda word: self.analyse("text", word))
+        self.analyse = analyse = _cached_analysis(analysis)
+        self._word_stems = WordStems(lambda word: analyse("text", word))
         telling = telling_words(analysis.stop_words)
         self._tells = functools.lru_cache(_REMEMBERED)(lambda term: bool(telling.analyze(term)))
-        self._vocabulary = TermDictionary(terms, lambda word: self.analyse("text", word))
+        self._vocabulary = TermDictionary(terms, lambda word: analyse("text", word))
         self.knows = self._vocabulary.knows
         self.chunks_with = self._vocabulary.chunks_with_any_form
         self.beginning_with = self._vocabulary.beginning_with
@@ -188,12 +199,6 @@ class Clauses:
         telling, last = telling_terms(question, self, is_telling)
         stems = frozenset(stem for term in telling for stem in self.analyse("text", term))
         return Matcher(stems, last, self._word_stems, whole_identifiers(question))
-
-    def analyse(self, field: str, text: str) -> list[str]:
-        """Returns the terms of a text in a field of the index, for all languages of the site."""
-        if len(text) > _LONGEST_REMEMBERED:
-            return self._analysis.terms(field, prepare(text))
-        return self._terms_of(field, text)
 
     def readings(self, field: str, text: str) -> list[tuple[str, ...]]:
         """Returns the distinct term sequences of a text, one for each stemmer of the site."""

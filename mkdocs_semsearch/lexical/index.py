@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
 from mkdocs_semsearch.lexical.reading import read_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, TIE_BREAKER
+from mkdocs_semsearch.memory import cached_method
 
 _REMEMBERED_CLAUSES = 4096
 """Number of clauses whose queries are cached: questions share words, and typing changes only the last word of one."""
@@ -39,7 +39,7 @@ class LexicalQueries:
     def __init__(self, schema: tantivy.Schema, clauses: Clauses) -> None:
         self._schema = schema
         self._clauses = clauses
-        self._weighted = lru_cache(_REMEMBERED_CLAUSES)(self._make)
+        self._weighted = cached_method(self._make, _REMEMBERED_CLAUSES)
 
     def ranking(self, question: Question) -> tantivy.Query | None:
         """Returns the Tantivy query that ranks rows for a question; None if the question has no word."""
@@ -123,7 +123,7 @@ class Phrases:
     def __init__(self, analyse: Callable[[str], Sequence[str]]) -> None:
         """Takes the analyzer, a function from a prepared text to its terms."""
         self._analyse = analyse
-        self._folded = lru_cache(1 << 14)(self._fold)
+        self._folded = cached_method(self._fold, 1 << 14)
 
     def occur(self, terms: Sequence[str], texts: Iterable[str]) -> Iterator[bool]:
         """Yields for each text whether it contains the terms in this order, next to each other."""
@@ -187,7 +187,7 @@ class LexicalIndex:
         self._last = threading.local()
         self._ahead = threading.Lock()
         # The cache helps because ranking, counting, paging and filtering all search for the same phrase.
-        self._held = lru_cache(_REMEMBERED_PHRASES)(self._rows_with_phrase)
+        self._held = cached_method(self._rows_with_phrase, _REMEMBERED_PHRASES)
 
     @classmethod
     def load(

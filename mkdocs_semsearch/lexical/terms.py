@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.languages import telling_words
 from mkdocs_semsearch.lexical.spellings import other_spellings
+from mkdocs_semsearch.memory import cached_method
 
 SHORTEST_CORRECTED, SHORTEST_BY_STEM = 4, 6
 MOST_TYPOS, TWO_TYPOS_FROM = 2, 8
@@ -187,10 +188,10 @@ class TermDictionary:
         self._stems = stems
         # A query looks up each of its words several times: whether they are known, frequent, or highlighted.
         self._frequency = functools.lru_cache(maxsize=_REMEMBERED)(terms.doc_freq)
-        self.beginning_with = functools.lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
-        self.corrections = functools.lru_cache(maxsize=_REMEMBERED)(self._corrections)
+        self.beginning_with = cached_method(self._beginning_with, _REMEMBERED)
+        self.corrections = cached_method(self._corrections, _REMEMBERED)
         self._terms = functools.lru_cache(64)(lambda *given: dict(terms.terms_with_prefix(*given, limit=_LARGEST)))
-        self._terms_by_length = functools.lru_cache(maxsize=64)(self._read_terms_by_length)
+        self._terms_by_length = cached_method(self._read_terms_by_length, 64)
 
     def chunks_with(self, term: str) -> int:
         """Returns the number of chunks with a word in exactly this form."""

@@ -140,7 +140,7 @@ class Preview:
                 job, self._job = self._job, None
             assert job is not None
             try:
-                # The old searcher is not closed, because a request may be using it; the garbage collector frees it.
+                # The old searcher is not closed, because a request may be using it; the last reference frees it.
                 self.searcher = job(self._progress())
                 self.searcher.warm_up()
             except _Stopped:

@@ -25,6 +25,7 @@ from mkdocs_semsearch.lexical.clauses import Clauses
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import Question, literal_name
 from mkdocs_semsearch.lexical.reading import read_words
+from mkdocs_semsearch.memory import cached_method
 from mkdocs_semsearch.qdrant.collection import CHUNK, PAGE, CollectionField, TermList, connect
 from mkdocs_semsearch.qdrant.filters import QdrantFilters
 from mkdocs_semsearch.qdrant.reader import (
@@ -102,7 +103,7 @@ class QdrantBackend:
         self._nothing = nothing
         self._indexed_at = indexed_at
         self._share = share
-        self._filters = QdrantFilters(fields, functools.lru_cache(maxsize=64)(self._values_of))
+        self._filters = QdrantFilters(fields, cached_method(self._values_of, 64))
 
     @classmethod
     def open(cls, manifest: Manifest, build_dir: Path, client: QdrantClient) -> QdrantBackend:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, as_json
+from mkdocs_semsearch.memory import cached_method
 from mkdocs_semsearch.searching.chunk_map import first_of_runs
 from mkdocs_semsearch.searching.filters import Filter
 from mkdocs_semsearch.searching.response import FacetCount
@@ -30,7 +31,7 @@ class Tally:
         self._rows = rows
         self._by_page = by_page
         # The cache is bounded because a client can request any number of fields that do not exist.
-        self.values_of = functools.lru_cache(64)(self._values_of)
+        self._cached = cached_method(self._read_values, 64)
 
     @functools.cached_property
     def total(self) -> int:
@@ -38,8 +39,11 @@ class Tally:
         _, results = self._places
         return int(np.count_nonzero(np.bincount(results)))
 
-    def _values_of(self, name: str) -> tuple[FacetCount, ...]:
+    def values_of(self, name: str) -> tuple[FacetCount, ...]:
         """Returns the number of results for each value of a field; empty for a field that no page has."""
+        return self._cached(name)
+
+    def _read_values(self, name: str) -> tuple[FacetCount, ...]:
         column = self._tables.column(name)
         if name in CHUNK_FIELDS:
             counts = column.counts(self._chunks, self._result_of(self._chunks))

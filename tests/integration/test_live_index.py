@@ -3,8 +3,10 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import sys
 import threading
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +113,23 @@ def test_nothing_is_left_of_an_index_that_was_replaced(live, opening):
     build(live.index_dir, PAGES[:3])
     live.refresh()
     assert first() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="lists the memory maps of Linux")
+def test_an_index_that_a_request_uses_during_a_reload_is_freed_when_the_request_ends(tmp_path):
+    live = LiveIndex(tmp_path / "index", open_index=open_small)
+    build(live.index_dir)
+    live.refresh()
+    with live.lease() as searcher:
+        for text in ("keys", "keyz", 'rotate "api keys"', "rotate ke"):
+            searcher.search(text, facets=("tags",), filters={"path": "*"})
+        folder = str(live.index_dir / searcher.build_id)
+        build(live.index_dir, PAGES[:3])
+        live.refresh()
+        assert folder in Path("/proc/self/maps").read_text()
+    del searcher
+    assert folder not in Path("/proc/self/maps").read_text()
+    live.close()
 
 
 def test_a_bad_build_is_refused_and_logged_once(live, caplog):
