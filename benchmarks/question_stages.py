@@ -45,7 +45,7 @@ STAGES = {
     "headings, names": ("lexical.index.LexicalIndex.headed_rows", "searching.backend.LiteralNames.ranks"),
     "score and match": ("searching.scoring.Scoring.candidates", "searching.scoring.Scoring.with_similarities"),
     "group and rank": ("searching.backend.rank",),
-    "filter and facets": ("searching.facets.FilterCache.__call__", "searching.facets.Tally._values_of"),
+    "filter and facets": ("searching.facets.FilterCache.__call__", "searching.facets.Tally.values_of"),
     "find, all else": ("searching.backend.EmbeddedBackend.find",),
     "read records": ("searching.tables.Tables.fetch",),
     "excerpts": ("searching.results.make_excerpt",),

@@ -616,17 +616,17 @@ def found_models(monkeypatch):
     """The models in the place where the index's model is searched; every search is recorded."""
     looked_for = []
 
-    def look(kind, model, **options):
-        looked_for.append((kind, model))
+    def look(identity):
+        looked_for.append((identity.kind, identity.model))
         raise ModelNotFoundError("It is neither on disk nor on the hub.")
 
-    monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", look)
+    monkeypatch.setattr("mkdocs_semsearch.embedding._openers", lambda kind: (None, look))
     return looked_for
 
 
 def test_another_model_of_the_same_name_is_refused(index_dir, monkeypatch):
     other = WordHashEmbedder("another")
-    monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda kind, model, **options: other)
+    monkeypatch.setattr("mkdocs_semsearch.embedding._openers", lambda kind: (None, lambda identity: other))
     with open_searcher(index_dir) as searcher, pytest.raises(EmbeddingError, match="build the index"):
         searcher.search(SearchQuery("rotate", mode="semantic"))
 
@@ -641,7 +641,8 @@ def test_a_missing_model_is_searched_again_only_after_a_pause(index_dir, found_m
         for _ in range(3):
             assert searcher.search(SearchQuery("rotate")).degraded
         assert len(found_models) == 1
-        monkeypatch.setattr("mkdocs_semsearch.embedding.open_embedder", lambda *_, **options: WordHashEmbedder())
+        found = WordHashEmbedder()
+        monkeypatch.setattr("mkdocs_semsearch.embedding._openers", lambda kind: (None, lambda identity: found))
         assert searcher.search(SearchQuery("rotate")).degraded
         depths = {_depth_of_failure(searcher) for _ in range(4)}
         assert len(depths) == 1  # the same exception is raised again and must not collect call stacks
