@@ -9,8 +9,29 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+_SECONDS_TO_RENAME = 2.0 if os.name == "nt" else 0.0
+"""Time in which a refused renaming is tried again. On Windows, a program that has just opened a file, as virus scanners
+and indexers do, prevents renaming it for a moment."""
+
 _SECONDS_OF_A_PART = 3600
 """Age from which an unfinished file or folder counts as left by a killed process; chosen, not measured."""
+
+
+def rename(path: Path, target: Path) -> None:
+    """Renames a file or folder; a file with the new name is replaced.
+
+    Raises:
+        OSError: it cannot be renamed; on Windows, not even two seconds later.
+    """
+    deadline = time.monotonic() + _SECONDS_TO_RENAME
+    while True:
+        try:
+            path.replace(target)
+            return
+        except PermissionError:
+            if time.monotonic() >= deadline or target.is_dir():  # a folder is never replaced
+                raise
+            time.sleep(0.05)
 
 
 def part_of(path: Path) -> Path:
@@ -18,15 +39,21 @@ def part_of(path: Path) -> Path:
 
     Every call returns another path in the same folder, so that two writers do not disturb each other.
     """
-    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    return path.with_name(f".{_beginning(path.name)}.{os.getpid()}-{os.urandom(4).hex()}.part")
+
+
+def _beginning(name: str) -> str:
+    """Returns the beginning of a name, because a part must not have a longer name than a file may have."""
+    return name[:20]
 
 
 def remove_old_parts(folder: Path, name: str = "") -> None:
     """Removes old unfinished files from a folder, see `part_of`; if a name is given, only those of this file."""
+    start = f".{_beginning(name)}." if name else "."
     before = time.time() - _SECONDS_OF_A_PART
     with contextlib.suppress(OSError):  # there is no such folder, or it cannot be listed
         for entry in list(folder.iterdir()):
-            if not entry.name.startswith(f".{name}") or entry.suffix != ".part":
+            if not entry.name.startswith(start) or entry.suffix != ".part":
                 continue
             with contextlib.suppress(OSError):  # its writer has moved it, or it belongs to another user
                 if entry.stat().st_mtime < before:
@@ -49,7 +76,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
         part.write_bytes(written)
         with contextlib.suppress(OSError):  # there is no such file yet, or the disk has no permissions
             shutil.copymode(path, part)
-        part.replace(path)
+        rename(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -70,7 +97,7 @@ def put_in_place(written: Path, folder: Path, is_whole: Callable[[], bool]) -> N
         return
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        written.rename(folder)
+        rename(written, folder)
     except OSError:
         if not is_whole():
             raise

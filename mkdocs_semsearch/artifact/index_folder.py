@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mkdocs_semsearch.artifact.atomic_files import rename
 from mkdocs_semsearch.artifact.fields import ADDED_LATER, chunks_schema, pages_schema
 from mkdocs_semsearch.artifact.manifest import (
     CHUNKS,
@@ -252,7 +253,7 @@ def _publish(index_dir: Path, build_id: str, write: Callable[[Path], Manifest]) 
         final = index_dir / build_id
         if final.exists():  # left by a crash before its manifest was in place, or damaged since
             shutil.rmtree(final)
-        staging.rename(final)
+        rename(staging, final)
         _sync_folder(index_dir)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -333,7 +334,7 @@ def _replace_manifest(index_dir: Path, manifest: Manifest) -> None:
         stream.write(manifest_to_json(manifest))
         stream.flush()
         os.fsync(stream.fileno())
-    temporary.replace(index_dir / MANIFEST)
+    rename(temporary, index_dir / MANIFEST)
     _sync_folder(index_dir)
 
 

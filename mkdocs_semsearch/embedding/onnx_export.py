@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EncoderInfo
+from mkdocs_semsearch.artifact.atomic_files import rename
 from mkdocs_semsearch.embedding.model_files import first_line
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
@@ -212,7 +213,7 @@ def _keep(source: Path, cached: Path) -> None:
             _copy(source, fresh)
             if not is_complete(cached):  # otherwise another build has written it and may be reading it
                 shutil.rmtree(cached, ignore_errors=True)
-                fresh.replace(cached)
+                rename(fresh, cached)
     except OSError:
         return
 

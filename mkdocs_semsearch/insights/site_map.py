@@ -385,7 +385,7 @@ def write_site_map(file: Path, html: str) -> bool:
     """
     earlier = check_map_file(file)
     try:
-        remove_old_parts(file.parent, f"{file.name}.")
+        remove_old_parts(file.parent, file.name)
         replace_file(file, html)
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from mkdocs_semsearch.artifact.atomic_files import rename
 from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build, sha256_of
 from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, IndexedFile, Manifest, manifest_from_json
 from mkdocs_semsearch.artifact.user_cache import user_cache
@@ -79,7 +80,8 @@ class Downloads:
             raise IndexCorruptError(
                 f"{address} is not the file that its manifest names: publish the whole index again, manifest last."
             )
-        return part.replace(done)
+        rename(part, done)
+        return done
 
     def _fetch(self, address: str, file: IndexedFile, part: Path) -> int:
         """Appends the missing bytes to `part`, at most one more than the file's size; returns the HTTP status."""

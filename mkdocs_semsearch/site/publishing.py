@@ -199,7 +199,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
         settings: the options; their `index_dir` contains the index of this site.
 
     Raises:
-        IndexFolderError: the index is not complete.
+        IndexFolderError: the index is not complete, or a page cannot be written.
     """
     from jinja2 import Environment, FileSystemLoader
 
@@ -216,7 +216,17 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
                 links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]
                 title = settings.related_title or _related_title(html)
                 block = template.render(title=title, links=links) if links else ""
-                replace_file(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
+                _write_page(file, _PLACEHOLDER.sub(lambda match: block, html, count=1))  # noqa: B023
+
+
+def _write_page(file: Path, html: str) -> None:
+    try:
+        replace_file(file, html)
+    except OSError as error:
+        raise IndexWriteError(
+            f"{file} could not get its links to related pages ({reason(error)}): "
+            "make room or allow writing there, then build again."
+        ) from error
 
 
 def _related_title(html: str) -> str:

@@ -199,7 +199,7 @@ def write_semantic_share(config_file: Path, share: float) -> None:
         before = file.read_bytes().decode("utf-8")
         after = _with_line(before, f"{wanted}  # by semsearch tune")
         if after is not None:
-            remove_old_parts(file.parent, f"{file.name}.")
+            remove_old_parts(file.parent, file.name)
             replace_file(file, after)
             with contextlib.suppress(ConfigurationError):
                 if load_site_config(config_file).plugin_options.get("ranking") == {"semantic": share}:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact.atomic_files import part_of, remove_old_parts
+from mkdocs_semsearch.artifact.atomic_files import part_of, remove_old_parts, rename
 from mkdocs_semsearch.artifact.fields import ROW_NUMBERS
 from mkdocs_semsearch.errors import IndexCorruptError
 from mkdocs_semsearch.static.chunk_words import ChunkWords
@@ -265,11 +265,11 @@ def write_parts(path: Path, made_with: bytes, parts: Parts) -> None:
         }
     )
     part = part_of(path)
-    remove_old_parts(path.parent, f"{path.name}.")
+    remove_old_parts(path.parent, path.name)
     with contextlib.suppress(OSError):
         with part.open("wb") as stream:
             stream.writelines((_checksum(made_with, content), content))
-        part.replace(path)
+        rename(part, path)
 
 
 def _checksum(made_with: bytes, content: bytes | memoryview) -> bytes:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_semsearch.artifact import EmbedderIdentity, Manifest, current_build, open_index, publish_build
-from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_file
+from mkdocs_semsearch.artifact import EmbedderIdentity, Manifest, atomic_files, current_build, open_index, publish_build
+from mkdocs_semsearch.artifact.atomic_files import part_of, remove_old_parts, rename, replace_file
 from mkdocs_semsearch.errors import IndexNotFoundError, IndexWriteError
 
 OLD, NEW, THIRD = "0" * 15 + "1", "0" * 15 + "2", "0" * 15 + "3"
@@ -93,10 +93,9 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_previous_build(index_dir, monk
             write = full
         elif moment == "fsync":
             patch.setattr(os, "fsync", full)
-        elif moment == "rename":
-            patch.setattr(Path, "rename", full)
         else:
-            patch.setattr(Path, "replace", full)
+            replace, refused = Path.replace, NEW if moment == "rename" else "manifest.json"
+            patch.setattr(Path, "replace", lambda path, to: full() if to.name == refused else replace(path, to))
         with pytest.raises(IndexWriteError, match=r"No space left on device.*previous one is untouched.*build again"):
             publish_build(index_dir, NEW, write)
     assert open_index(index_dir, verify=True).manifest.build_id == OLD
@@ -279,11 +278,52 @@ def test_parts_of_killed_writers_are_removed_and_those_of_running_ones_are_kept(
         path.write_text("half")
     for path in (old, other):
         os.utime(path, (1, 1))
-    remove_old_parts(tmp_path, "file.")
+    remove_old_parts(tmp_path, "file")
     assert hidden(tmp_path) == [new.name, other.name]
     remove_old_parts(tmp_path)
     assert hidden(tmp_path) == [new.name]
     remove_old_parts(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "長" * 77 + ".html"])
+def test_a_file_may_have_the_longest_name(tmp_path, name):
+    old = part_of(tmp_path / name)
+    old.touch()
+    os.utime(old, (1, 1))
+    remove_old_parts(tmp_path, name)
+    replace_file(tmp_path / name, "text")
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(("refusals", "seconds"), [(2, 2.0), (1, 0.0)], ids=["Windows", "others"])
+def test_only_windows_tries_a_refused_renaming_again(index_dir, monkeypatch, refusals, seconds):
+    real, refused = Path.replace, []
+
+    def replace(path, target):
+        if len(refused) < refusals:
+            refused.append(path)
+            raise PermissionError(errno.EACCES, "Access is denied")
+        return real(path, target)
+
+    monkeypatch.setattr(atomic_files, "_SECONDS_TO_RENAME", seconds)
+    monkeypatch.setattr(Path, "replace", replace)
+    if seconds:
+        publish(index_dir, NEW)
+        assert open_index(index_dir, verify=True).manifest.build_id == NEW
+    else:
+        with pytest.raises(IndexWriteError, match="Access is denied"):
+            publish(index_dir, NEW)
+
+
+def test_a_folder_in_place_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic_files, "_SECONDS_TO_RENAME", 60.0)
+
+    def refuse(path, target):
+        raise PermissionError(errno.EACCES, "Access is denied")  # as Windows does
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(PermissionError):
+        rename(tmp_path / "new", tmp_path)
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.errors import IndexWriteError
 from mkdocs_semsearch.site.pipeline import StoreSettings
 from mkdocs_semsearch.site.publishing import PLACEHOLDER, copy_index, write_related_links
 from tests.made_index import built, made_page
@@ -75,3 +77,21 @@ def test_related_pages_have_a_title_in_the_language_of_the_page(tmp_path: Path, 
     options = SimpleNamespace(index_dir=tmp_path / "index", store=StoreSettings(), related=3, related_title=None)
     write_related_links(tmp_path / "site", options)  # type: ignore[arg-type]
     assert title in page.read_text("utf-8")
+
+
+def test_a_page_that_cannot_get_its_links_is_an_error_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(tmp_path / "index", [made_page("a.md", "Rotate the keys."), made_page("b.md", "Rotate keys.")])
+    page = tmp_path / "site" / "a" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(PLACEHOLDER, "utf-8")
+    options = SimpleNamespace(index_dir=tmp_path / "index", store=StoreSettings(), related=3, related_title=None)
+
+    def refuse(path: Path, target: Path) -> None:
+        raise PermissionError(errno.EACCES, "Access is denied")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(IndexWriteError, match=r"index\.html could not get its links .* \(Access is denied\)"):
+        write_related_links(tmp_path / "site", options)  # type: ignore[arg-type]
+    assert page.read_text("utf-8") == PLACEHOLDER
