@@ -160,7 +160,9 @@ def _listen(host: str, port: int, *, reuse_port: bool) -> socket.socket:
     except OSError as error:
         raise ConfigurationError(f"{place}: {reason(error)}. Choose another --host.") from None
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows, SO_REUSEADDR would let two servers listen on one port.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listener.setsockopt(socket.SOL_SOCKET, option, 1)
         if reuse_port:
             if not hasattr(socket, "SO_REUSEPORT"):
                 raise OSError("this system cannot share a port")

@@ -18,7 +18,7 @@ import pytest
 
 from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.serving.app import create_app
-from mkdocs_semsearch.serving.server import run
+from mkdocs_semsearch.serving.server import _listen, run
 from tests.ports import reserved_port
 from tests.unit.serving.small_index import PAGES, build
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -188,6 +188,13 @@ def test_processes_share_a_port_with_reuse_port(index_dir):
             for process, _ in running:
                 process.terminate()
                 process.communicate(timeout=PATIENCE_SECONDS)
+
+
+def test_windows_does_not_share_a_port_either(monkeypatch):
+    monkeypatch.setattr(socket, "SO_REUSEADDR", socket.SO_REUSEPORT)  # it does on Windows what this does on Linux
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE, raising=False)
+    with _listen("127.0.0.1", 0, reuse_port=False) as first, pytest.raises(ConfigurationError, match="already in use"):
+        _listen("127.0.0.1", first.getsockname()[1], reuse_port=False)
 
 
 def test_a_body_is_not_read_beyond_its_content_length(index_dir):
