@@ -316,7 +316,7 @@ def _lint(given: argparse.Namespace) -> int:
     place = index_place(index)
     with open_searcher(place) as searcher:
         found = findings_in(folder_of(place), searcher, quiet=given.quiet, in_navigation=in_navigation, reached=reached)
-    docs_dir = os.path.relpath(config.docs_dir) if config else "docs"
+    docs_dir = _from_here(config.docs_dir) if config else "docs"
     if given.format == "json":
         print_json([asdict(finding) for finding in found])
     else:
@@ -324,6 +324,13 @@ def _lint(given: argparse.Namespace) -> int:
             print_text(github_annotation(finding, docs_dir) if given.format == "github" else str(finding))
     say(counted(len(found), "finding"))
     return 1 if found and given.strict else 0
+
+
+def _from_here(folder: Path) -> str:
+    """Returns the path from the working directory to a folder, with `/`; the whole path if it is on another drive."""
+    with contextlib.suppress(ValueError):
+        folder = Path(os.path.relpath(folder))
+    return folder.as_posix()
 
 
 def _map(given: argparse.Namespace) -> int:

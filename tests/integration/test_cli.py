@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import io
 import json
+import ntpath
 import os
 import re
 import shutil
@@ -638,6 +639,21 @@ def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):
     for entry in ("more/", "'*.md'", "'!include more/mkdocs.yml'"):  # plugins replace these by pages
         (tmp_path / "mkdocs.yml").write_text(f"site_name: x\nnav: [a.md, 'https://b.org/', {entry}]\n")
         assert "orphan" not in run("lint", index).stdout
+
+
+def test_lint_reads_a_configuration_on_another_drive(tmp_path, monkeypatch, capsys):
+    pages = [made_page(f"{n}.md", f"Words about {n}.") for n in "ab"]
+    built(tmp_path / "index", pages)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav: [a.md]\n")
+
+    def relpath(path):
+        return ntpath.relpath("D:\\site\\docs", "C:\\here")
+
+    monkeypatch.setattr(os.path, "relpath", relpath)
+    arguments = ["lint", str(tmp_path / "index"), "--config", str(tmp_path / "mkdocs.yml"), "--format", "github"]
+    assert main(arguments) == 0
+    assert f"file={(tmp_path / 'docs').as_posix().strip('/')}/b.md" in capsys.readouterr().out
 
 
 def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
