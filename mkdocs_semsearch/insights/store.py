@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import secrets
 import sqlite3
 import time
@@ -12,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from mkdocs_semsearch.artifact.atomic_files import replace_file
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
@@ -94,7 +95,7 @@ class InsightStore:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        address = f"{(self.folder / FILE).absolute().as_uri()}?mode=rw"  # which makes no file that others may read
+        address = f"{_address((self.folder / FILE).absolute())}?mode=rw"  # which makes no file that others may read
         database = sqlite3.connect(address, uri=True, timeout=SECONDS_FOR_OTHERS)
         try:
             # This takes effect only for a new file.
@@ -283,6 +284,11 @@ class InsightStore:
         except OSError as error:
             raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None
         return len(searches)
+
+
+def _address(file: PurePath) -> str:
+    """Returns the URI of an absolute path for SQLite, which refuses one with a host, as a path on a share has it."""
+    return re.sub(r"^file://(?!/)", "file:////", file.as_uri())
 
 
 def _use_log(database: sqlite3.Connection) -> None:

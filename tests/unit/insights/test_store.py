@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +21,7 @@ from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.insights import recorder as recorder_module
 from mkdocs_semsearch.insights import store as module
 from mkdocs_semsearch.insights.recorder import Recorder
-from mkdocs_semsearch.insights.store import FILE, InsightStore
+from mkdocs_semsearch.insights.store import FILE, InsightStore, _address
 from tests.unit.insights.made_searches import search
 from tests.waiting import eventually
 
@@ -44,6 +44,15 @@ def test_written_records_are_read_back(store):
     store.write([], {"dropped": 2})
     assert sorted(store.read(), key=lambda item: -len(item.query)) == made
     assert store.counters() == {"dropped": 5}
+
+
+def test_records_may_be_on_a_share_of_windows(store):
+    on_share = PureWindowsPath(f"/{store.folder / FILE}")
+    assert on_share.drive.startswith("\\\\")
+    with closing(sqlite3.connect(f"{_address(on_share)}?mode=rw", uri=True)) as database:
+        assert database.execute("SELECT count(*) FROM searches").fetchone() == (0,)
+    assert _address(PureWindowsPath("C:/a b/c")) == "file:///C:/a%20b/c"
+    assert _address(PurePosixPath("/a/c")) == "file:///a/c"
 
 
 def test_only_the_owner_may_read_the_records(store):
