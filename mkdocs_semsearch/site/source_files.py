@@ -16,7 +16,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -298,7 +298,7 @@ def _walk_nav(nav: list[Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]
     while pending:
         item, title, sections = pending.pop()
         if isinstance(item, str):
-            yield PurePosixPath(item).as_posix(), title, sections
+            yield PurePath(item).as_posix(), title, sections  # on Windows, MkDocs accepts backslashes, too
         elif isinstance(item, list):
             inside = (*sections, title) if title else sections
             pending.extend((child, None, inside) for child in reversed(item))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
@@ -99,6 +99,13 @@ def test_a_configuration_with_tags_of_python_and_environment(tmp_path: Path, mon
     assert entry is not None
     assert (entry.position, entry.title, entry.sections) == (1, "Last", ("Deep", "Deeper"))
     assert config.nav_entry("not/in/nav.md") is None
+
+
+def test_a_navigation_may_have_backslashes_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"mkdocs.yml": "nav: [a.md, 'b\\c.md']\n", "docs/a.md": ""})
+    assert list(load_site_config(tmp_path / "mkdocs.yml").nav or ()) == ["a.md", "b\\c.md"]
+    monkeypatch.setattr("mkdocs_semsearch.site.source_files.PurePath", PureWindowsPath)
+    assert list(load_site_config(tmp_path / "mkdocs.yml").nav or ()) == ["a.md", "b/c.md"]
 
 
 def test_an_inherited_configuration_is_merged_as_mkdocs_does(tmp_path: Path) -> None:
