@@ -153,7 +153,7 @@ class ServerSettings:
         tokens = [self.token] if self.token is not None else []
         if self.token_file is not None:
             try:
-                lines = Path(self.token_file).read_text(encoding="utf-8").splitlines()
+                lines = Path(self.token_file).read_text(encoding="utf-8-sig").splitlines()
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigurationError(f"The token file {self.token_file} cannot be read: {reason(error)}.") from None
             found = [line.strip() for line in lines if line.strip()]

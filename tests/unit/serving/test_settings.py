@@ -173,6 +173,11 @@ def test_tokens_come_from_the_environment_and_from_a_file(tmp_path):
     assert TOKEN not in repr(settings)
 
 
+def test_a_token_file_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "tokens").write_text(f"{TOKEN}\r\n", encoding="utf-8-sig")
+    assert ServerSettings(token_file=str(tmp_path / "tokens")).tokens() == (TOKEN,)
+
+
 @pytest.mark.parametrize("content", [None, b"", b"\n \n", b"short", b"\xff\xfe" * 20, b"with a space in the middle"])
 def test_an_unreadable_token_file_is_named(tmp_path, content):
     file = tmp_path / "tokens"
