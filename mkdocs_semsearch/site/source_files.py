@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
@@ -339,7 +340,7 @@ class PageDates:
                 path = Path(file).resolve().relative_to(self._resolved).as_posix()
             except (OSError, ValueError):  # outside of the folder, or a circle of links
                 path = ""
-            self._days[file] = self._committed.get(path)
+            self._days[file] = self._committed.get(_composed(path))
         return self._days[file]
 
     def written(self, file: str | Path) -> datetime.date | None:
@@ -372,6 +373,11 @@ class PageDates:
         return _read_log(answer.stdout.decode("utf-8", "surrogateescape"))
 
 
+def _composed(path: str) -> str:
+    """Returns a path in NFC: git on macOS records file names so, but the disk may have them decomposed."""
+    return unicodedata.normalize("NFC", path)
+
+
 def _read_log(text: str) -> dict[str, datetime.date]:
     """Returns the day of the first commit in the log for every path; the log has the newest commit first."""
     found: dict[str, datetime.date] = {}
@@ -383,7 +389,7 @@ def _read_log(text: str) -> dict[str, datetime.date]:
             # In a shallow clone the oldest commit seems to have changed every file.
             day = None if "grafted" in names.split(", ") else _day_of_commit(seconds)
         elif part and day is not None:
-            found.setdefault(part, day)
+            found.setdefault(_composed(part), day)
     return found
 
 

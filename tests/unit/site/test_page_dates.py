@@ -7,6 +7,7 @@ import datetime
 import os
 import shutil
 import subprocess
+import unicodedata
 
 import pytest
 
@@ -57,6 +58,17 @@ def test_a_page_has_the_date_of_the_last_commit_that_changed_it(site):
     assert dates.committed(site / "mkdocs.yml") is None
     assert dates.written(site / "docs/new.md") == datetime.datetime.now(datetime.UTC).date()
     assert dates.written(site / "docs/missing.md") is None
+
+
+@needs_git
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_file_name_may_be_composed_in_git_and_decomposed_on_disk(site, form):
+    other = {"NFC": "NFD", "NFD": "NFC"}[form]
+    (site / "docs" / unicodedata.normalize(form, "für.md")).touch()
+    git(site, "add", ".")
+    git(site, "commit", "-qm", "four", day="2023-03-03")
+    dates = PageDates(site / "docs")
+    assert dates.committed(site / "docs" / unicodedata.normalize(other, "für.md")) == DATE(2023, 3, 3)
 
 
 @needs_git
