@@ -93,19 +93,13 @@ def create_app(
     routes = parts.routes(parts.operations, "", parts.admitted(agents or _missing_mcp, api))
     named = {name: parts.routes(operations, name) for name, operations in parts.named.items()}
     everything_else = parts.endpoint(api)
-
-    def and_files(folder: Path | None) -> list[BaseRoute]:
-        files = everything_else if folder is None else SiteFiles(folder)
-        return [Mount("/api/v1", app=everything_else), Mount("/", app=files)]
-
-    def version(name: str) -> Path | None:
-        """Returns the folder of the site that has the name of an index, as mike makes one for each version."""
-        return site_dir / name if site_dir is not None and (site_dir / name).is_dir() else None
-
+    files = everything_else if site_dir is None else SiteFiles(site_dir)
+    # The folders of a site may be named like its indexes, as those that mike makes for versions.
+    rest = [Mount("/api/v1", app=everything_else), Mount("/", app=files)]
     app = Starlette(
         routes=[
             *routes,
-            *(Mount(f"/{name}", routes=[*own, *and_files(version(name))]) for name, own in named.items()),
+            *(Mount(f"/{name}", routes=[*own, *rest]) for name, own in named.items()),
             Mount(
                 PREFIX,
                 routes=[
@@ -114,7 +108,7 @@ def create_app(
                     Mount("/", app=everything_else),
                 ],
             ),
-            *and_files(site_dir),
+            *rest,
         ],
         middleware=_middleware(settings, api, parts.is_known_host, parts.open_paths),
         exception_handlers={HTTPException: _refused, Exception: _failed},

@@ -198,6 +198,10 @@ class SiteFiles(StaticFiles):
             raise ConfigurationError(f"There is no site in {site_dir}: build it first, or name another folder.")
         super().__init__(directory=site_dir, html=True)
 
+    def get_path(self, scope: Scope) -> str:
+        """Returns the path in the site: the whole one, also where a route for the name of an index is above."""
+        return super().get_path({**scope, "root_path": scope.get("app_root_path", "")})
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         """Answers with a file. Names with a leading dot are hidden, except for `.well-known`."""
         hidden = any(part.startswith(".") and part not in (".", ".well-known") for part in Path(path).parts)

@@ -82,12 +82,13 @@ def sidecar_url(settings: Settings, version: str | None) -> str | None:
 def _given_url(settings: Settings, version: str | None) -> str:
     """Returns the option `api_url` with `{version}` filled in; empty if it is not set or if there is no version.
 
-    All versions together answer at the root of the sidecar, but their results are pages of other sites.
+    All versions together answer at the root of the sidecar, but their results are pages of other sites. So it is used
+    without a version only if the browser must not search.
     """
     url = settings.api_url or ""
-    if version is None:
-        return "" if "{version}" in url else url
-    return url.replace("{version}", quote(version, safe=""))
+    if version is None and "{version}" in url:
+        return url.replace("/{version}", "") if settings.static.mode == "never" else ""
+    return url if version is None else url.replace("{version}", quote(version, safe=""))
 
 
 def _static(settings: Settings, version: str | None) -> bool | Literal["auto"]:

@@ -232,7 +232,7 @@ def test_the_server_is_ready_when_all_indexes_are(folders):
 
 def test_the_folders_of_a_site_that_are_named_like_indexes_are_served(folders, tmp_path):
     """mike puts each version into a folder, and its index has the same name."""
-    for page in ("index.html", "manual/index.html", "manual/guide/index.html", "manual/404.html"):
+    for page in ("index.html", "manual/index.html", "manual/guide/index.html", "404.html"):
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / page).write_text(f"<h1>{page}</h1>")
     with TestClient(create_app(sources(folders, "manual", "cooking"), site_dir=tmp_path)) as client:
@@ -240,8 +240,12 @@ def test_the_folders_of_a_site_that_are_named_like_indexes_are_served(folders, t
             assert client.get(f"/{path}").text == f"<h1>{path}index.html</h1>"
         assert client.get("/manual").text == "<h1>manual/index.html</h1>"
         missing = client.get("/manual/none/")
-        assert (missing.status_code, missing.text) == (404, "<h1>manual/404.html</h1>")
+        assert (missing.status_code, missing.text) == (404, "<h1>404.html</h1>")
         assert client.get("/cooking/").status_code == 404
+        (tmp_path.with_name("outside")).mkdir()
+        (tmp_path.with_name("outside") / "secret.txt").write_text("secret")
+        (tmp_path / "cooking").symlink_to(tmp_path.with_name("outside"))
+        assert client.get("/cooking/secret.txt").status_code == 404
         assert client.get("/manual/readyz").json()["pages"] == 4
         assert client.get("/manual/api/v1/search?q=keys").json()["total_results"]
         assert client.get("/manual/api/v1/none").json()["error"]["code"] == "not_found"

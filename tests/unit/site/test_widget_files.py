@@ -92,6 +92,12 @@ def test_the_version_may_stand_in_the_address(settings, api_url, version, expect
     assert found["static"] == ("auto" if version is None else True)
 
 
+def test_without_a_version_all_answer_together_if_the_browser_must_not_search(settings):
+    settings = replace(settings, api_url="https://example.org/{version}", static=replace(settings.static, mode="never"))
+    found = body(settings)
+    assert (found["api_url"], found["static"]) == ("https://example.org", False)
+
+
 @pytest.mark.parametrize(
     ("site_url", "version"),
     [
