@@ -259,7 +259,7 @@ class EmbedderIdentity:
     """Identity of an embedder: equal identities have equal vectors. Part of the manifest and of vector-cache keys.
 
     Attributes:
-        kind: `sentence-transformers`, `onnx` or `openai`.
+        kind: `sentence-transformers`, also if ONNX Runtime runs the model, or `openai`.
         model: the configured name (hub id); for a folder its last component, never a path of this machine.
         fingerprint: hash of weights, tokenizer and pooling settings, or for a remote model its name and revision.
         dimension: length of a vector.

@@ -53,7 +53,7 @@ _ENCLOSING_CLASS, _ENCLOSING_TITLE = "admonition", "admonition-title"
 follows the parameters that mkdocstrings lists, such as the return value, belongs to the function. The title of a note
 becomes a heading above the headings in it, and so does the label of a tab."""
 _MOST_ENCLOSING = 12
-"""Greatest number of such elements inside each other; a heading in a deeper one does not end with it."""
+"""Greatest depth to which such elements are nested; in a deeper one, a heading does not end where the element ends."""
 
 _HEADINGS = ", ".join(sorted(HEADING_TAGS))
 

@@ -199,7 +199,7 @@ def evaluate(
 
 
 def _answering_anchors(searcher: Searcher, question: EvaluationQuery) -> set[str | None] | None:
-    """Returns the anchors of a query that its pages have, None if only the page is known.
+    """Returns the labelled anchors that the labelled pages have; None if the label names a page only.
 
     The top of a page is its first section, whose heading usually has an anchor.
     """

@@ -94,21 +94,16 @@ def create_app(
     named = {name: parts.routes(operations, name) for name, operations in parts.named.items()}
     everything_else = parts.endpoint(api)
     files = everything_else if site_dir is None else SiteFiles(site_dir)
-    # The folders of a site may be named like its indexes, as those that mike makes for versions.
-    rest = [Mount("/api/v1", app=everything_else), Mount("/", app=files)]
+
+    def with_names(*rest: BaseRoute) -> list[BaseRoute]:
+        """Returns the routes of all indexes together and of each one; `rest` answers all other paths at each place."""
+        return [*routes, *(Mount(f"/{name}", routes=[*own, *rest]) for name, own in named.items()), *rest]
+
     app = Starlette(
         routes=[
-            *routes,
-            *(Mount(f"/{name}", routes=[*own, *rest]) for name, own in named.items()),
-            Mount(
-                PREFIX,
-                routes=[
-                    *routes,
-                    *(Mount(f"/{name}", routes=own) for name, own in named.items()),
-                    Mount("/", app=everything_else),
-                ],
-            ),
-            *rest,
+            Mount(PREFIX, routes=with_names(Mount("/", app=everything_else))),
+            # The folders of a site may be named like its indexes, as those that mike makes for versions.
+            *with_names(Mount("/api/v1", app=everything_else), Mount("/", app=files)),
         ],
         middleware=_middleware(settings, api, parts.is_known_host, parts.open_paths),
         exception_handlers={HTTPException: _refused, Exception: _failed},

@@ -423,7 +423,7 @@ def test_a_long_signature_is_shortened_in_the_heading_and_complete_in_the_text()
 
 
 def test_code_of_which_each_line_is_a_block_keeps_its_lines_without_their_numbers() -> None:
-    """In the form of Expressive Code, which shows the code of Starlight."""
+    """The HTML is that of Expressive Code, which formats code on sites of Starlight."""
     number = '<div class="gutter"><div class="ln" aria-hidden="true">1</div></div>'
     lines = ("<span>def</span> <span>a():</span>", "\n", "\n", "<span>  b()</span>")
     code = "".join(f'<div class="ec-line">{number}<div class="code">{line}</div></div>' for line in lines)
