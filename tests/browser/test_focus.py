@@ -139,6 +139,19 @@ def test_the_button_for_more_results_passes_the_focus_on_when_it_goes(page, site
     expect(page.locator(INPUT)).to_be_focused()
 
 
+def test_arrow_keys_go_on_at_the_first_of_further_results(page, site):
+    site.sidecar.change = many_pages(site, 12)
+    ask(page, site, "token")
+    rows = page.locator("[data-semsearch=option]")
+    shown = rows.count()
+    page.get_by_role("button", name="Show more results").click()
+    expect(page.locator("[data-semsearch=list] [role=group]")).to_have_count(12)
+    expect(rows.nth(shown)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(shown + 1)).to_have_attribute("aria-selected", "true")
+    expect(rows.nth(shown + 1)).to_be_in_viewport()
+
+
 def test_facets_that_go_pass_the_focus_on(page, site):
     site.settings["fallback"] = True
     ask(page, site, "token")

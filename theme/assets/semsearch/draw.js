@@ -64,7 +64,7 @@ function drawMain(box) {
   box.total = h("span.ss-total", { "aria-hidden": "true" });
   box.offer = h("span.ss-offer"); // filled by suggest.js
   box.summary = h("div.ss-summary", {}, box.total, box.offer, box.toggle);
-  box.next = button("ss-button", {}, () => search.extend("addPages"), t("more_results"));
+  box.next = button("ss-button", {}, () => search.extend("addPages", false, box.list), t("more_results"));
   box.link = h("a.ss-button", {}, t("as_page"));
   box.ends = h("div.ss-offers", {}, box.next, config.results_page && box.link);
   box.start = h("div.ss-start"); // filled by start.js

@@ -1,5 +1,6 @@
 /* More of an answer: further pages, further sections, and results that the filters hide. Loaded on first use. */
 
+import { optionsOf } from "./results.js";
 import { pick } from "./search.js";
 
 const MOST = 10; // sections of a page in one answer of the API
@@ -29,13 +30,17 @@ async function askOrRestart(search, question) {
   return null;
 }
 
-/** Adds the next ten pages to the answer: matches, or `weak` results behind them. */
-export async function addPages(search, weak) {
+/**
+ * Adds the next ten pages to the answer: matches, or `weak` results behind them. With a `list`, the first new row becomes
+ * the active one, so that arrow keys go on there.
+ */
+export async function addPages(search, weak, list) {
   const offset = search.store.state.answer.results.length;
   const next = await askOrRestart(search, { offset, ...(weak && { include_weak: true }) });
   const { answer } = search.store.state; // a page may have been expanded meanwhile
-  if (next && answer.results.length === offset)
-    search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] } });
+  if (!next || answer.results.length !== offset) return;
+  const place = list && next.results.length && { active: optionsOf(list).length, walked: true };
+  search.store.set({ answer: { ...answer, results: [...answer.results, ...next.results] }, ...place });
 }
 
 /** Shows more of the sections of a page that match: asks the same question for this page alone. */
