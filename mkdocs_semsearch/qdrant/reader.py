@@ -26,6 +26,7 @@ from mkdocs_semsearch.qdrant.collection import (
     answering,
     word_dimension,
 )
+from mkdocs_semsearch.searching.ranking import RULES, ranks_of_name
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 
@@ -192,11 +193,12 @@ class CollectionReader:
         answers = iter(self._answers(requests))
         sent = (words, identifier is not None, names, distinctive, heading)
         worded, identified, named, headings, with_all_words = (next(answers) if request else () for request in sent)
-        equal = _equal(headings, distinctive)
+        equal = [row for name in distinctive for row in _ranks(headings, name, plurals=True)]
         titled = headed = np.array([], np.int64)
         for place, name in enumerate(names):
-            titled = _titled(named, name)
-            headed = _with_name(named, HEADING_NAME, name) if place == 0 else headed
+            ranks = _ranks(named, name, plurals=identifier is None)
+            titled = _of_rule("title", ranks)
+            headed = _of_rule("heading", ranks) if place == 0 else headed
             if len(titled) or len(headed):
                 break
         return PointHits(
@@ -297,24 +299,19 @@ def _compared() -> models.SearchParams:
     return models.SearchParams(quantization=models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING))
 
 
-def _with_name(points: Sequence[models.ScoredPoint], key: str, name: str) -> NDArray[np.int64]:
-    return np.array([point.id for point in points if name in (point.payload or {}).get(key, ())], np.int64)
+def _ranks(points: Sequence[models.ScoredPoint], name: str, *, plurals: bool) -> dict[int, int]:
+    """Returns the rows of the points whose title or heading is a name, and their ranks, see `ranks_of_name`."""
+
+    def ranks_of(name: str) -> dict[int, int]:
+        rules = (("heading", HEADING_NAME), ("title", TITLE_NAME))
+        named = ((rule, point) for rule, key in rules for point in points if name in (point.payload or {}).get(key, ()))
+        return {int(point.id): RULES.index(rule) for rule, point in named}
+
+    return ranks_of_name(name, ranks_of, plurals=plurals)
 
 
-def _titled(points: Sequence[models.ScoredPoint], name: str) -> NDArray[np.int64]:
-    """Returns the points with this title; if no title or heading equals it, those with its plural or singular."""
-    exact = _with_name(points, TITLE_NAME, name)
-    if len(exact) or len(_with_name(points, HEADING_NAME, name)):
-        return exact
-    others = (_with_name(points, TITLE_NAME, other) for other in other_numbers(name))
-    return np.concatenate([exact, *others])
-
-
-def _equal(points: Sequence[models.ScoredPoint], names: Sequence[str]) -> Iterator[int]:
-    """Yields the points whose title or heading equals one of the names."""
-    for name in names:
-        yield from _with_name(points, HEADING_NAME, name)
-        yield from _titled(points, name)
+def _of_rule(rule: str, ranks: Mapping[int, int]) -> NDArray[np.int64]:
+    return np.array([row for row, rank in ranks.items() if RULES[rank] == rule], np.int64)
 
 
 def _named(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:

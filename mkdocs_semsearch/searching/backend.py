@@ -17,14 +17,14 @@ from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, headings_of
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
-from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, other_numbers, read_question
+from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, read_question
 from mkdocs_semsearch.searching.chunk_map import ChunkMap
 from mkdocs_semsearch.searching.facets import FilterCache, Tally
 from mkdocs_semsearch.searching.filters import filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, semantic_share
+from mkdocs_semsearch.searching.ranking import RULES, Candidates, ranks_of_name, semantic_share
 from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, matching_rows, one_translation, rank
@@ -360,15 +360,11 @@ class LiteralNames:
             for heading in headings:
                 self._headings[literal_name(heading)].append(row)
 
-    def ranks(self, text: str) -> dict[int, int]:
-        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`.
-
-        If no name equals it, a title that is its plural or singular counts.
-        """
+    def ranks(self, text: str, *, plurals: bool = True) -> dict[int, int]:
+        """Returns the rows whose title or heading is `text`, and their ranks, see `ranks_of_name`."""
         name = literal_name(text)
-        if not name:
-            return {}
+        return ranks_of_name(name, self._ranks_of, plurals=plurals) if name else {}
+
+    def _ranks_of(self, name: str) -> dict[int, int]:
         ranks = dict.fromkeys(self._headings.get(name, ()), RULES.index("heading"))
-        ranks |= dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))
-        others = other_numbers(name) if not ranks else ()
-        return ranks | {row: RULES.index("title") for other in others for row in self._titles.get(other, ())}
+        return ranks | dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))

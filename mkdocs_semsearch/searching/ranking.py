@@ -5,7 +5,7 @@ The constants come from `artifact/weights.json`; `benchmarks/fit_ranking.py` fit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
+from mkdocs_semsearch.lexical.question import other_numbers
 from mkdocs_semsearch.searching.chunk_map import first_of_runs, group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
@@ -100,6 +101,27 @@ def fuse(
 ) -> NDArray[np.float32]:
     """Returns the sum of both scaled scores, with `weight` (a number, or float32 `[m]`) for the semantic one."""
     return (weight * semantic + (1 - weight) * lexical).astype(np.float32)
+
+
+def ranks_of_name(name: str, ranks_of: Callable[[str], dict[int, int]], *, plurals: bool) -> dict[int, int]:
+    """Returns the rows with a title or heading that is a name, each with the rank of its rule in `RULES`.
+
+    If no title or heading is, a title that is its plural or singular counts. If only headings are, and `plurals` is
+    set, a title that is its plural counts like them: somebody who types *search engine* wants the page *Search
+    Engines* rather than a section *Search engine* of another page. Identifiers are looked up without `plurals`.
+
+    Args:
+        name: a `literal_name`.
+        ranks_of: returns the rows with exactly this title or heading, and their ranks.
+        plurals: see above.
+    """
+    ranks = ranks_of(name)
+    title = RULES.index("title")
+    if title in ranks.values():
+        return ranks
+    others = [other for other in other_numbers(name) if not ranks or (plurals and len(other) > len(name))]
+    rank = RULES.index("heading") if ranks else title
+    return {row: rank for other in others for row, found in ranks_of(other).items() if found == title} | ranks
 
 
 def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> NDArray[np.float32]:

@@ -116,8 +116,8 @@ class LexicalSide(Protocol):
 class NameSide(Protocol):
     """Looks up titles and headings of a site."""
 
-    def ranks(self, text: str) -> dict[int, int]:
-        """Returns the rows whose title or heading equals `text`, each with the rank of its rule in `RULES`."""
+    def ranks(self, text: str, *, plurals: bool = True) -> dict[int, int]:
+        """Returns the rows whose title or heading is `text`, and their ranks, see `ranks_of_name`."""
         ...
 
 
@@ -301,9 +301,11 @@ class Scoring:
     def _literal(self) -> dict[int, int]:
         """The rows to which a literal rule applies, each with the rank of the rule."""
         text, *others = self._question.names
-        named = self._sides.names.ranks(text) or next(filter(None, map(self._titled, others)), {})
-        if self._question.identifier is not None:
-            identified = self._sides.lexical.rows_with_identifier(self._question.identifier).tolist()
+        identifier = self._question.identifier
+        named = self._sides.names.ranks(text, plurals=identifier is None)
+        named = named or next(filter(None, map(self._titled, others)), {})
+        if identifier is not None:
+            identified = self._sides.lexical.rows_with_identifier(identifier).tolist()
             named = dict.fromkeys(identified, RULES.index("identifier")) | named
         return named
 

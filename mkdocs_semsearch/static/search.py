@@ -19,9 +19,8 @@ from mkdocs_semsearch.artifact.fields import READERS, chunks_schema, facet_colum
 from mkdocs_semsearch.artifact.manifest import SITE_FOLDER
 from mkdocs_semsearch.embedding.token_table import fitting_table
 from mkdocs_semsearch.errors import IndexCorruptError
-from mkdocs_semsearch.lexical.question import other_numbers
 from mkdocs_semsearch.searching.backend import EmbeddedBackend
-from mkdocs_semsearch.searching.ranking import RULES, SEMANTIC_WEIGHT
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, ranks_of_name
 from mkdocs_semsearch.searching.scoring import Sides
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.searching.tables import Tables
@@ -101,14 +100,10 @@ class StaticNames:
         self._rows = core.array("name_row")
         self._ranks = core.array("name_rank")
 
-    def ranks(self, text: str) -> dict[int, int]:
-        """Returns row to rank of its rule, for the rows whose title or heading is `text`."""
+    def ranks(self, text: str, *, plurals: bool = True) -> dict[int, int]:
+        """Returns the rows whose title or heading is `text`, and their ranks, see `ranks_of_name`."""
         name = normalised_name(text)
-        if not name:
-            return {}
-        ranks = self._ranks_of(name)
-        others = [self._ranks_of(other) for other in other_numbers(name)] if not ranks else []
-        return ranks | {row: rank for other in others for row, rank in other.items() if RULES[rank] == "title"}
+        return ranks_of_name(name, self._ranks_of, plurals=plurals) if name else {}
 
     def _ranks_of(self, name: str) -> dict[int, int]:
         begin, end = (int(np.searchsorted(self._hashes, fnv1a(name), side)) for side in ("left", "right"))

@@ -1,59 +1,9 @@
 /* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/columns.py. */
 
-const PAGE_FIELDS = {
-  __proto__: null, // a filter may be called `constructor`
-  "page.path": "string",
-  "page.url": "string",
-  "page.title": "string",
-  "page.section": "string",
-  "page.kind": "string",
-  "page.language": "string",
-  "page.languages": "list",
-  "page.primary_language": "string",
-  "page.file_size": "integer",
-  "page.chunk_count": "integer",
-  "page.last_modified": "date",
-  "page.content_hash": "string",
-};
-const CHUNK_FIELDS = {
-  __proto__: null,
-  "chunk.kind": "string",
-  "chunk.language": "string",
-  "chunk.node_type": "list",
-  "chunk.node_name": "list",
-  "chunk.parent_context": "list",
-  "chunk.scope_depth": "integer",
-  "chunk.definitions": "list",
-  "chunk.references": "list",
-  "chunk.has_references": "boolean",
-};
-/** Fields that are stored under another name. */
-const STORED = {
-  node_type: "node_types",
-  node_name: "node_names",
-  parent_context: "parent_contexts",
-  has_references: "references",
-};
-
 /** The values of a field and the pairs of row and value. Rows are pages, or chunks if `ofChunks` is set. */
 class Column {
   constructor(name, type, { rows, values, entryRows, entryCodes, ofChunks = false }) {
     Object.assign(this, { name, type, rows, values, entryRows, entryCodes, ofChunks });
-  }
-
-  /** Makes a column from a value, a list of values or null for each row. */
-  static of(name, type, items, ofChunks = false) {
-    const codes = new Map();
-    const [entryRows, entryCodes] = [[], []];
-    items.forEach((item, row) => {
-      for (const value of new Set([item].flat())) {
-        if (value == null) continue;
-        if (!codes.has(value)) codes.set(value, codes.size);
-        entryRows.push(row);
-        entryCodes.push(codes.get(value));
-      }
-    });
-    return new Column(name, type, { rows: items.length, values: [...codes.keys()], entryRows, entryCodes, ofChunks });
   }
 
   /** Returns a mask: 1 for the rows for which a filter holds. */
@@ -118,7 +68,7 @@ export class Fields {
     return this.#columns.get(name);
   }
 
-  /** Declared facets are in the core; all other fields of pages and chunks are in a separate file. */
+  /** Declared facets are in the core, all other fields of pages and chunks in a separate file. */
   async #build(name) {
     const { facets, pages: rows } = this.bundle.pointer;
     const number = facets.findIndex((facet) => facet.name === name);
@@ -128,49 +78,9 @@ export class Fields {
       const values = this.core.json(part("values")) ?? [];
       return new Column(name, facets[number].type, { rows, values, entryRows, entryCodes });
     }
-    const blocks = await this.bundle.read("fields.bin");
-    const key = name.slice(name.indexOf(".") + 1);
-    if (CHUNK_FIELDS[name]) {
-      const stored = blocks.json(`chunk_${STORED[key] ?? key}`);
-      const values = key === "has_references" ? stored.map((names) => names.length > 0) : stored;
-      return Column.of(name, CHUNK_FIELDS[name], values, true);
-    }
-    const pages = blocks.json("pages");
-    if (PAGE_FIELDS[name])
-      return Column.of(
-        name,
-        PAGE_FIELDS[name],
-        pages.map((page) => page[key]),
-      );
-    return frontMatter(
-      name,
-      pages.map((page) => page.frontmatter),
-    );
+    const [{ readColumn }, blocks] = await Promise.all([import("./other_fields.js"), this.bundle.read("fields.bin")]);
+    return new Column(name, ...readColumn(name, blocks));
   }
-}
-
-/** Makes the column of a field that the configuration does not declare; its values decide its type. */
-function frontMatter(name, pages) {
-  const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  const values = pages.map((page) => {
-    if (Object.hasOwn(page, name)) return page[name];
-    const value = name
-      .split(".")
-      .reduce((found, key) => (isMapping(found) && Object.hasOwn(found, key) ? found[key] : null), page);
-    return isMapping(value) ? null : value;
-  });
-  const kinds = new Set(
-    values.filter((value) => value !== null).map((value) => (Array.isArray(value) ? "list" : typeof value)),
-  );
-  const isOne = kinds.size === 1 && (kinds.has("boolean") || kinds.has("number"));
-  const type = kinds.has("list") ? "list" : isOne ? [...kinds][0] : "string";
-  const isText = type === "string" || type === "list";
-  const plain = (value) => (value === null || typeof value === "object" ? null : isText ? `${value}` : value);
-  return Column.of(
-    name,
-    type,
-    values.map((value) => (Array.isArray(value) ? value.map(plain) : plain(value))),
-  );
 }
 
 const READERS = { string: String, list: String, integer: asNumber, number: asNumber, date: asDate, boolean: asBoolean };

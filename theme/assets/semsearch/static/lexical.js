@@ -1,8 +1,9 @@
 /* Scores chunks by the words of a question, in whole numbers, as static/lexical_side.py does. */
 
+import { rowsNamed, TITLE } from "./names.js";
 import { rounded } from "./ranking.js";
 import {
-  COMPARING, identifierForms, identifierParts, isCode, joinedName, matchesAlone, nameHashes, spokenWords,
+  COMPARING, identifierForms, identifierParts, isCode, joinedName, matchesAlone, spokenWords,
   termsOf, wholeIdentifiers,
 } from "./text.js";
 import { Matcher, Words } from "./words.js";
@@ -14,7 +15,6 @@ const MAX_COMPLETIONS = 12;
 const MAX_CORRECTED = 8;
 const MAX_FORMS = 2;
 const MAX_OTHERS = 4; // words beside which the site's name has less weight; MOST_BESIDE_NAME in Python
-const TITLE = 3; // the rank of a title
 const [LEVEL, IN_HEADING] = [15, 16]; // bits of an impact: the score, and whether the word is in the heading
 
 export class Lexical {
@@ -239,9 +239,10 @@ class Asked {
    */
   literalRanks(core, mask) {
     const ranks = new Map();
-    if (this.typed.length === 1) for (const row of this.#identifierRows()) ranks.set(row, 1);
+    const identifier = this.identifier && this.known.identifier(this.identifier);
+    for (const row of identifier?.postings.rows ?? []) ranks.set(row, 1);
     for (const [place, text] of [this.text, ...this.#readings()].entries()) {
-      const named = this.#named(text, core).filter(([, rank]) => !place || rank === TITLE);
+      const named = rowsNamed(text, core, !this.identifier).filter(([, rank]) => !place || rank === TITLE);
       for (const [row, rank] of named) ranks.set(row, Math.max(rank, ranks.get(row) ?? 0));
       if (named.length) break;
     }
@@ -253,19 +254,8 @@ class Asked {
   headed(among, core) {
     const mask = this.withAll(among, true) ?? new Uint8Array(this.rows);
     for (const text of this.named.size ? this.#readings(this.named) : [])
-      for (const [row] of this.#named(text, core)) mask[row] = 1;
+      for (const [row] of rowsNamed(text, core, true)) mask[row] = 1;
     return among.some((row) => mask[row]) ? mask : null;
-  }
-
-  /** Returns the rows with this title or heading, or a title that is its plural or singular, and their ranks. */
-  #named(text, core) {
-    const [names, rows, ranks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
-    const [same, ...others] = nameHashes(text).map((hash) => {
-      const found = [];
-      for (let at = names.indexOf(hash); at >= 0 && names[at] === hash; at++) found.push([rows[at], ranks[at]]);
-      return found;
-    });
-    return same?.length ? same : others.flat().filter(([, rank]) => rank === TITLE);
   }
 
   /** Returns the corrected words, and only the telling ones, without some. */
@@ -275,12 +265,10 @@ class Asked {
     return [this.typed, this.telling].map(text);
   }
 
-  /** Returns the rows that contain the identifier, if the question is one. */
-  #identifierRows() {
-    const [{ forms: [whole], joined } = { forms: [] }] = this.all;
-    const form = joined ?? whole;
-    const found = form === undefined ? null : this.known.identifier(form);
-    return found ? found.postings.rows : [];
+  /** The form of the identifier that is the question; undefined for other questions. */
+  get identifier() {
+    const [{ forms: [whole], joined } = { forms: [] }] = this.typed.length === 1 ? this.all : [];
+    return joined ?? whole;
   }
 
   matcher() {

@@ -1,11 +1,12 @@
 /* Fuses the scores of words and of meaning into ranked pages, in 32-bit floats as searching/ranking.py does. */
 
 import { isAnswerable, kindPriors, matchShare } from "./judgement.js";
+import { HEADING } from "./names.js";
 
 const { fround } = Math;
 
 const BAND = fround(0.1);
-const [IDENTIFIER, HEADING] = [1, 2]; // ranks of the literal rule
+const IDENTIFIER = 1; // a rank of the literal rule
 const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
 
 /**
@@ -40,7 +41,7 @@ function lifting(ranks, { asked, question, weights, kindOf }) {
   if (!ranks.size) return ranks;
   const priors = kindPriors(question, weights.kinds);
   const least = fround(weights.headings.least_kind);
-  const lowered = question.words.length === 1 && asked.all[0]?.forms.length ? IDENTIFIER : 0;
+  const lowered = asked.identifier ? IDENTIFIER : 0;
   const rankOf = (row, rank) => (rank === HEADING && priors[kindOf(row)] < least ? lowered : rank);
   return new Map([...ranks].map(([row, rank]) => [row, rankOf(row, rank)]).filter(([, rank]) => rank));
 }

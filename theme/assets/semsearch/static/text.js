@@ -260,25 +260,3 @@ export function identifierParts(word) {
   const parts = word.split(SEPARATORS).flatMap((piece) => piece.match(CAMEL) ?? []);
   return parts.length > 1 ? parts.map((part) => part.toLowerCase()) : [];
 }
-
-/** Returns a hash of the letters and digits of a title or heading, and those of what may be its plural or singular. */
-export function nameHashes(text) {
-  const folded = text.normalize("NFKC").toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
-  const words = folded.replace(/[^\p{L}\p{N}]+/gu, " ").trim();
-  const name = words.replace(/(?<!\p{Nd}) | (?!\p{Nd})/gu, ""); // 1.12 is not 11.2
-  return name ? [name, ...otherNumbers(name)].map(fnv1a) : [];
-}
-
-function otherNumbers(name) {
-  if (name.endsWith("ies")) return [`${name.slice(0, -3)}y`, name.slice(0, -1)];
-  if (/(?:s|x|ch|sh)es$/.test(name)) return [name.slice(0, -2), name.slice(0, -1)];
-  if (/s$/.test(name) && !/[sui]s$/.test(name)) return [name.slice(0, -1)];
-  if (name.endsWith("y")) return [`${name.slice(0, -1)}ies`, `${name}s`];
-  return [/(?:s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`];
-}
-
-function fnv1a(text) {
-  let value = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193);
-  return value >>> 0;
-}
