@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import logging
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mkdocs_semsearch.serving.settings import ServerSettings
     from mkdocs_semsearch.site.source_files import SiteConfig
 
+log = logging.getLogger(__name__)
 
 MANY_SEARCHES = 2000
 """Number of searches from which on a report says that it takes a while."""
@@ -125,6 +127,14 @@ def _serve(given: argparse.Namespace) -> int:
     if given.site is not None and not given.site.is_dir():
         raise SemsearchError(f"There is no built site in {given.site}: run `mkdocs build` first, or name its folder.")
     what = "Site and search" if given.site is not None else "Search server"
+
+    def tell(url: str) -> None:
+        line = f"{what} on {url} (API: {url}docs, stop with Ctrl+C)"
+        if settings.log_format == "json":  # programs read the output and expect JSON in every line
+            log.info(line)
+        else:
+            print(line, flush=True)
+
     run(
         create_app(dict(settings.indexes) or settings.index, site_dir=given.site, settings=settings),
         given.host,
@@ -132,7 +142,7 @@ def _serve(given: argparse.Namespace) -> int:
         log_level=settings.log_level,
         log_format=settings.log_format,
         reuse_port=given.reuse_port,
-        on_start=lambda url: print(f"{what} on {url} (API: {url}docs, stop with Ctrl+C)", flush=True),
+        on_start=tell,
     )
     return 0
 

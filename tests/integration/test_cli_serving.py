@@ -19,12 +19,15 @@ def folders(tmp_path_factory):
     return {"latest": build(root / "a"), "1.0": build(root / "b", PAGES[:3])}
 
 
-def test_serve_answers_for_each_by_name(folders):
+def test_serve_answers_for_each_by_name_and_every_line_is_json(folders):
     given = [f"--index={name}={place}" for name, place in folders.items()]
     command = [sys.executable, "-m", "mkdocs_semsearch", "serve", *given, "--port", "0", "--log-format", "json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines = []
     try:
-        url = process.stdout.readline().split()[3]
+        while not lines or not lines[-1]["message"].startswith("Search server on "):
+            lines.append(json.loads(process.stdout.readline()))
+        url = lines[-1]["message"].split()[3]
         for name, pages in (("latest", 4), ("1.0", 3)):
             with urllib.request.urlopen(f"{url}{name}/readyz") as answer:
                 assert json.load(answer)["pages"] == pages
@@ -32,8 +35,8 @@ def test_serve_answers_for_each_by_name(folders):
             assert {result["index"] for result in json.load(answer)["results"]} == {"1.0"}
     finally:
         process.terminate()
-        _, log = process.communicate(timeout=30)
-    lines = [json.loads(line) for line in log.splitlines()]
+        log, _ = process.communicate(timeout=30)
+    lines += [json.loads(line) for line in log.splitlines()]
     assert [line["status"] for line in lines if line.get("route") == "search"] == [200]
 
 
