@@ -208,6 +208,7 @@ class LiveIndex:
             with panics_as_errors():
                 loaded = self._open()
         except IndexNotFoundError as error:
+            self._seen = None  # the same manifest may come back, and is then opened again
             self._complain("open", "unreachable", str(error))
             return False
         except Exception as error:

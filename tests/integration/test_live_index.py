@@ -205,6 +205,19 @@ def test_a_build_with_an_unknown_embedder_does_not_replace_a_working_one(tmp_pat
     live.close()
 
 
+def test_a_folder_that_comes_back_unchanged_is_up_to_date_again(live, opening):
+    build(live.index_dir)
+    live.refresh()
+    elsewhere = live.index_dir.with_name("elsewhere")
+    live.index_dir.rename(elsewhere)
+    live.refresh()
+    assert live.health.update == "unreachable"
+    elsewhere.rename(live.index_dir)
+    assert live.refresh() is False
+    assert live.health.update == "ok"
+    assert len(opening.opened) == 1
+
+
 def test_a_requested_reload_tries_a_refused_build_again(live, caplog):
     build(live.index_dir)
     live.refresh()
