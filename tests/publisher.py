@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def publisher(root=None, redirect=None, login=None):
+def publisher(root=None, redirect=None, login=None, tag=None):
     """Serves a folder, or redirects every request; yields the URL and the requested paths.
 
-    With `login` (`name:password`), requests without it get 401.
+    With `login` (`name:password`), requests without it get 401; with `tag`, this is the entity tag of every file.
     """
     asked = []
 
@@ -25,6 +25,10 @@ def publisher(root=None, redirect=None, login=None):
             if login is not None and self.headers.get("Authorization") != f"Basic {b64encode(login.encode()).decode()}":
                 self.send_error(401)
                 return
+            if tag is not None and self.headers.get("If-None-Match") == tag:
+                self.send_response(304)
+                self.end_headers()
+                return
             target = redirect(self.path) if redirect is not None else None
             if target is None:
                 super().do_GET()
@@ -33,6 +37,11 @@ def publisher(root=None, redirect=None, login=None):
             self.send_header("Location", target)
             self.send_header("Content-Length", "0")
             self.end_headers()
+
+        def end_headers(self):
+            if tag is not None:
+                self.send_header("ETag", tag)
+            super().end_headers()
 
         def log_message(self, *arguments):
             pass

@@ -254,9 +254,10 @@ class PublishedIndex:
     def _published(self) -> tuple[str, Manifest, str | None] | None:
         """Returns URL, manifest and entity tag of the published index; None if it has not changed."""
         problem: IndexFolderError | None = None
+        # Without a copy, "not changed" would leave the folder empty until the next build.
+        tag = {"If-None-Match": self._tag} if self._tag and (self.folder / MANIFEST).exists() else {}
         for place in self._places:
             address = urljoin(place, MANIFEST)
-            tag = {"If-None-Match": self._tag} if self._tag else {}
             try:
                 reply = _get(self._client, address, headers=tag, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
             except TimeoutError:

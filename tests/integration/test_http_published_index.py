@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,21 @@ def test_a_sidecar_loads_published_builds_and_answers_without_the_publisher(web,
     later = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
     assert later.refresh() is True
     later.close()
+
+
+def test_a_copy_that_was_deleted_is_made_again_though_the_publisher_has_nothing_new(tmp_path, copy):
+    build(tmp_path / "web")
+    with publisher(tmp_path / "web", tag='"1"') as (url, asked):
+        live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
+        assert live.refresh() is True
+        asked.clear()
+        live.refresh()
+        assert asked == ["/manifest.json"]
+        shutil.rmtree(copy)
+        live.refresh()
+        assert live.health.update == "ok"
+        assert current_build(copy) == read_manifest(tmp_path / "web")
+        live.close()
 
 
 def test_one_question_needs_only_the_address(web, monkeypatch, tmp_path, caplog):
