@@ -26,7 +26,7 @@ from mkdocs_semsearch.serving.wire import MAX_BODY_BYTES, Defaults
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
     from mcp_types import Resource
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 SECONDS_FOR_A_FIRST_COPY = 60.0
 """Seconds to wait for the first copy of a published index, because agents send calls at once; chosen, not measured."""
@@ -135,11 +135,8 @@ def streamable_http(
     from mcp.server.transport_security import TransportSecuritySettings
 
     server = build_server(operations, **described)
-    known = [
-        *(f"{host}{port}" for host in sorted(LOOPBACK_NAMES) for port in ("", ":*")),
-        *hosts,
-        *(f"{host}:*" for host in hosts),
-    ]
+    names = [*sorted(LOOPBACK_NAMES), *map(str.lower, hosts)]
+    known = [f"{name}{port}" for name in names for port in ("", ":*")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection="*" not in hosts,
         allowed_hosts=known,
@@ -151,7 +148,14 @@ def streamable_http(
         transport_security=security,
         max_request_body_size=MAX_BODY_BYTES,
     )
-    return StreamableHTTPASGIApp(server.session_manager), server.session_manager.run
+    endpoint = StreamableHTTPASGIApp(server.session_manager)
+
+    async def with_lower_case_host(scope: Scope, receive: Receive, send: Send) -> None:
+        # The SDK compares the `Host` header with case, but host names have none.
+        headers = [(name, value.lower() if name == b"host" else value) for name, value in scope["headers"]]
+        await endpoint({**scope, "headers": headers}, receive, send)
+
+    return with_lower_case_host, server.session_manager.run
 
 
 def _quoted(name: str) -> str:

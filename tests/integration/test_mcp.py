@@ -292,6 +292,9 @@ INITIALIZE = {
         ({}, {"Host": "docs.example.org"}, 421),
         ({"mcp_hosts": ["docs.example.org"]}, {"Host": "docs.example.org"}, 200),
         ({"mcp_hosts": ["docs.example.org"]}, {"Host": "docs.example.org:8443"}, 200),
+        ({"hosts": ["Docs.Example.org"]}, {"Host": "docs.example.org"}, 200),
+        ({"mcp_hosts": ["docs.example.org"]}, {"Host": "Docs.Example.org:8443"}, 200),
+        ({}, {"Host": "LOCALHOST:8765"}, 200),
         ({"mcp_hosts": ["*"]}, {"Host": "anything.example"}, 200),
         ({}, {"Host": "localhost", "Origin": "https://evil.org"}, 403),
         (
