@@ -200,8 +200,14 @@ def add_pages(server: MCPServer[Any], operations: Operations, workers: Workers, 
 
 
 async def listed_pages(operations: Operations, workers: Workers) -> list[Resource]:
-    """Returns the first pages of every index, in the order of its navigation."""
-    from mcp_types import Resource
+    """Returns the first pages of every index, in the order of its navigation.
+
+    Raises:
+        MCPError: there is no index, or the server is busy.
+    """
+    from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import INTERNAL_ERROR, Resource
 
     def pages() -> list[tuple[str, str]]:
         with operations.open() as opened:
@@ -210,7 +216,10 @@ async def listed_pages(operations: Operations, workers: Workers) -> list[Resourc
     def uri(index: str, path: str) -> str:
         return "docs://" + "/".join((*((index,) if index else ()), quote(path)))
 
-    found = await _answered(workers, pages)
+    try:
+        found = await _answered(workers, pages)
+    except ResourceNotFoundError as error:  # which the SDK expects of a single resource only
+        raise MCPError(INTERNAL_ERROR, str(error)) from None
     return [
         Resource(uri=uri(index, path), name=path, description=_DESCRIPTION, mime_type=_MARKDOWN)
         for index, path in found

@@ -19,6 +19,7 @@ pytest.importorskip("mcp")
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types import INTERNAL_ERROR
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.errors import PageNotFoundError
@@ -224,6 +225,19 @@ def test_without_an_index_the_tools_return_an_error():
     failed, text = call(server_of(lambda: None), "list_facets")
     assert failed
     assert "There is no search index yet" in text
+
+
+def test_without_an_index_the_list_of_resources_is_an_error_and_no_traceback(caplog):
+    async def run():
+        async with Client(server_of(lambda: None)) as client:
+            with pytest.raises(MCPError) as error:
+                await client.list_resources()
+            return error.value
+
+    error = anyio.run(run)
+    assert error.code == INTERNAL_ERROR
+    assert error.message.startswith("There is no search index yet")
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
