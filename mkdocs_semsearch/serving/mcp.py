@@ -6,6 +6,8 @@ Every page is a resource in Markdown, for example `docs://guide/auth.md`.
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from itertools import islice
@@ -114,7 +116,26 @@ def run_stdio(source: LiveIndex | Mapping[str, LiveIndex], defaults: Defaults) -
         for live in [source] if isinstance(source, LiveIndex) else source.values():
             live.start(patience=SECONDS_FOR_A_FIRST_COPY)
             stack.callback(live.close)
-        server.run("stdio")
+        with _ended_by_interrupts():
+            server.run("stdio")
+
+
+@contextmanager
+def _ended_by_interrupts() -> Iterator[None]:
+    """Lets Ctrl-C end the process at once, as SIGTERM does; nothing is lost, because nothing is recorded here.
+
+    Python's own handler would wait for the thread in which the SDK reads standard input, until the client sends more.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # the only thread that may change handlers
+    handler = signal.getsignal(signal.SIGINT)
+    if not is_main or handler is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def streamable_http(

@@ -7,6 +7,8 @@ import dataclasses
 import json
 import logging
 import os
+import signal
+import subprocess
 import sys
 import textwrap
 import threading
@@ -391,6 +393,39 @@ def test_the_environment_replaces_missing_arguments_over_standard_input_and_outp
     asked = {"query": "keys", "mode": "lexical", "include_weak": True}
     assert len(call(stdio_client(server), "search_docs", asked | {"min_score": 0})[1]["results"]) == 2
     assert call(stdio_client(server), "search_docs", asked)[1]["results"] == []
+
+
+@contextlib.contextmanager
+def agents_server(index_dir):
+    """`semsearch mcp` as a process that has answered `initialize`."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "mkdocs_semsearch", "mcp", str(index_dir)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A process in the background of a shell, such as these tests may be, hands on that SIGINT is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        try:
+            send(process, INITIALIZE)
+            assert "semsearch" in process.stdout.readline()
+            yield process
+        finally:
+            process.kill()
+
+
+def send(process, message):
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal of POSIX")
+def test_ctrl_c_ends_the_server_though_it_waits_for_input(index_dir):
+    with agents_server(index_dir) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == -signal.SIGINT  # for which a shell shows 130
+        assert "Traceback" not in process.stderr.read()
 
 
 def test_agent_names_the_language_that_comes_first(tmp_path):
