@@ -116,8 +116,11 @@ def run_stdio(source: LiveIndex | Mapping[str, LiveIndex], defaults: Defaults) -
         for live in [source] if isinstance(source, LiveIndex) else source.values():
             live.start(patience=SECONDS_FOR_A_FIRST_COPY)
             stack.callback(live.close)
-        with _ended_by_interrupts():
-            server.run("stdio")
+        try:
+            with _ended_by_interrupts():
+                server.run("stdio")
+        except* BrokenPipeError:  # the client reads no more answers
+            pass
 
 
 @contextmanager

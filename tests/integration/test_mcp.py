@@ -428,6 +428,17 @@ def test_ctrl_c_ends_the_server_though_it_waits_for_input(index_dir):
         assert "Traceback" not in process.stderr.read()
 
 
+def test_a_client_that_reads_no_more_answers_ends_the_server_quietly(index_dir):
+    with agents_server(index_dir) as process:
+        process.stdout.close()
+        send(process, {"jsonrpc": "2.0", "id": 2, "method": "ping"})
+        process.stdin.close()
+        assert process.wait(20) == 0
+        said = process.stderr.read()
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
 def test_agent_names_the_language_that_comes_first(tmp_path):
     pages = [made_page(f"{tag}.md", "Rotate the keys.", language=tag) for tag in ("en", "uk")]
     built(tmp_path / "index", pages)
