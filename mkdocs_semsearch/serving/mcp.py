@@ -10,7 +10,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -224,7 +225,7 @@ def add_pages(server: MCPServer[Any], operations: Operations, workers: Workers, 
 
 
 async def listed_pages(operations: Operations, workers: Workers) -> list[Resource]:
-    """Returns the first pages of every index, in the order of its navigation.
+    """Returns the first pages of every index, in the order of its navigation, in total at most `MOST_LISTED`.
 
     Raises:
         MCPError: there is no index, or the server is busy.
@@ -235,7 +236,8 @@ async def listed_pages(operations: Operations, workers: Workers) -> list[Resourc
 
     def pages() -> list[tuple[str, str]]:
         with operations.open() as opened:
-            return list(islice(opened.paths(), MOST_LISTED))
+            of_each = [list(islice(pages, MOST_LISTED)) for _, pages in groupby(opened.paths(), key=itemgetter(0))]
+        return _fairly_shared(of_each, MOST_LISTED)
 
     def uri(index: str, path: str) -> str:
         return "docs://" + "/".join((*((index,) if index else ()), quote(path)))
@@ -248,6 +250,16 @@ async def listed_pages(operations: Operations, workers: Workers) -> list[Resourc
         Resource(uri=uri(index, path), name=path, description=_DESCRIPTION, mime_type=_MARKDOWN)
         for index, path in found
     ]
+
+
+def _fairly_shared(of_each: list[list[_Found]], places: int) -> list[_Found]:
+    """Returns the first items of every list, in total at most `places`; short lists leave their rest to the others."""
+    shares = [0] * len(of_each)
+    shortest_first = sorted(range(len(of_each)), key=lambda number: len(of_each[number]))
+    for done, number in enumerate(shortest_first):
+        shares[number] = min(len(of_each[number]), places // (len(of_each) - done))
+        places -= shares[number]
+    return [item for items, share in zip(of_each, shares, strict=True) for item in items[:share]]
 
 
 def page_markdown(body: Mapping[str, Any]) -> str:

@@ -127,6 +127,25 @@ def test_pages_of_several_indexes_are_resources_under_their_names(tmp_path):
     assert "Of two." in found["docs://two/a%20page.md"]
 
 
+def test_a_long_list_of_resources_has_pages_of_every_index(tmp_path, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.serving.mcp.MOST_LISTED", 6)
+    pages = {"long": 9, "short": 1, "other": 4}
+    for name, count in pages.items():
+        built(tmp_path / name, [made_page(f"{number}.md", f"Page {number}.") for number in range(count)])
+    app = create_app({name: LiveIndex(tmp_path / name, open_index=open_small) for name in pages})
+
+    async def run(url):
+        async with Client(f"{url}/mcp") as client:
+            return [page.uri for page in (await client.list_resources()).resources]
+
+    with running(app) as url:
+        listed = anyio.run(run, url)
+    assert listed == [
+        *("docs://long/0.md", "docs://long/1.md", "docs://long/2.md", "docs://short/0.md"),
+        *("docs://other/0.md", "docs://other/1.md"),
+    ]
+
+
 def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
     given = {"query": "rotate keys", "limit": 3, "mode": "lexical"}
     failed, found = call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": 500})
