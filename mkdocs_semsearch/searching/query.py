@@ -101,6 +101,15 @@ _OTHER_GRANULARITIES = {"chunk": "section", "document": "page"}
 """Names that other search engines use for these granularities."""
 
 
+def _whole_number(number: Any, info: ValidationInfo) -> Any:
+    is_whole = is_from_outside(info) and isinstance(number, float) and number.is_integer()
+    return int(number) if is_whole else number
+
+
+WHOLE = BeforeValidator(_whole_number)
+"""Lets an integer of a request be written as 5.0, which the type `integer` of JSON schemas includes."""
+
+
 def _granularity(name: Any) -> Any:
     return _OTHER_GRANULARITIES.get(name, name) if isinstance(name, str) else name
 
@@ -150,15 +159,15 @@ class SearchQuery:
             "quotes searches for that phrase. With a filter it may be empty: it lists the pages that pass the filters."
         ),
     ]
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = DEFAULT_LIMIT
-    offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Number of results to skip.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Maximum number of results."), WHOLE] = DEFAULT_LIMIT
+    offset: Annotated[int, Field(ge=0, le=LARGEST_INTEGER, description="Number of results to skip."), WHOLE] = 0
     granularity: Annotated[
         Granularity,
         BeforeValidator(_granularity),
         Field(description="Unit of a result; `chunk` means `section` and `document` means `page`."),
     ] = "section"
     sections_per_page: Annotated[
-        int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Maximum number of sections per page.")
+        int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Maximum number of sections per page."), WHOLE
     ] = 3
     mode: Annotated[Mode, Field(description="Rank by meaning (semantic), by words (lexical), or both.")] = "hybrid"
     min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Lowest score of a result.")] = 0.0

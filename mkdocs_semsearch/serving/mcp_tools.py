@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.excerpts import is_bare
 from mkdocs_semsearch.searching.filter_hints import filter_hints
-from mkdocs_semsearch.searching.query import Names, SearchQuery
+from mkdocs_semsearch.searching.query import WHOLE, Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.operations import Opened, Operations
@@ -36,6 +36,7 @@ _MaxTokens = Annotated[
         description="Above 0: respond in Markdown with citations, of about this many tokens, for example 1500. "
         "Without it, ten results are JSON of about 5000 tokens.",
     ),
+    WHOLE,
 ]
 
 

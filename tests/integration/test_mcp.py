@@ -158,6 +158,7 @@ def test_a_compact_answer_has_citations_and_keeps_to_its_budget(searcher):
         place = f"{result['page']['path']}:{section['start_line']}-{section['end_line']} <{section['url']}>"
         heading = " › ".join(section["heading_hierarchy"])
         assert f"## [{number}] {heading}\n{place}\n\n{section['content']}" in found["answer"]
+    assert call(server_of(lambda: searcher), "search_docs", given | {"limit": 3.0, "max_tokens": 500.0})[1] == found
     for budget in (1, 10, 40):
         short = call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": budget})[1]["answer"]
         assert len(short) <= max(4 * budget, len("99 results, 99 weaker."))

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from mkdocs_semsearch.errors import QueryError
 from mkdocs_semsearch.searching.filters import OPERATORS, Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.responses import HttpError
@@ -43,6 +44,13 @@ def test_every_field_arrives():
         "rotate keys", limit=5, offset=20, granularity="page", sections_per_page=2, mode="lexical", min_score=0.5,
         filters=(Equals("tags", "security"),), facets=("tags", "status"), explain=True,
     )  # fmt: skip
+
+
+def test_an_integer_may_be_written_as_a_float_in_json_only():
+    request = parsed(limit=5.0, offset=20.0, sections_per_page=2.0)
+    assert repr(request) == repr(parsed(limit=5, offset=20, sections_per_page=2))
+    with pytest.raises(QueryError, match="limit must be a whole number"):
+        SearchQuery("rotate keys", limit=5.0)
 
 
 def test_the_servers_defaults_replace_only_missing_values():
@@ -97,7 +105,10 @@ def vars_of(item):
         ({"limit": 0}, "limit must be at least 1.", "limit"),
         ({"limit": 51}, "limit must be at most 50.", "limit"),
         ({"limit": "5"}, "limit must be a whole number.", "limit"),
-        ({"limit": 5.0}, "limit must be a whole number.", "limit"),
+        ({"limit": 5.5}, "limit must be a whole number.", "limit"),
+        ({"limit": float("nan")}, "limit must be a whole number.", "limit"),
+        ({"limit": float("inf")}, "limit must be a whole number.", "limit"),
+        ({"limit": 51.0}, "limit must be at most 50.", "limit"),
         ({"limit": True}, "limit must be a whole number.", "limit"),
         ({"limit": None}, "limit must be a whole number.", "limit"),
         ({"offset": -1}, "offset must be at least 0.", "offset"),
