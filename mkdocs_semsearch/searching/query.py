@@ -164,7 +164,10 @@ class SearchQuery:
     granularity: Annotated[
         Granularity,
         BeforeValidator(_granularity),
-        Field(description="Unit of a result; `chunk` means `section` and `document` means `page`."),
+        Field(
+            description="Unit of a result; `chunk` means `section` and `document` means `page`.",
+            json_schema_extra={"enum": [*get_args(Granularity), *_OTHER_GRANULARITIES]},
+        ),
     ] = "section"
     sections_per_page: Annotated[
         int, Field(ge=1, le=MAX_SECTIONS_PER_PAGE, description="Maximum number of sections per page."), WHOLE

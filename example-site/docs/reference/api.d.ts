@@ -191,7 +191,7 @@ export interface SearchRequest {
   /** Number of results to skip. */
   offset?: number;
   /** Unit of a result; `chunk` means `section` and `document` means `page`. */
-  granularity?: "section" | "page";
+  granularity?: "section" | "page" | "chunk" | "document";
   /** Maximum number of sections per page. */
   sections_per_page?: number;
   /** Rank by meaning (semantic), by words (lexical), or both. */

@@ -437,7 +437,7 @@ def test_docs_need_nothing_from_elsewhere(api):
     assert "POST /api/v1/search" in html
     for words in ("integer from 1 to 50, default 10", "string, required", "integer from 0, default 0"):
         assert f"<td>{words}</td>" in html
-    assert "<td>section, page, default &#34;section&#34;</td>" in html
+    assert "<td>section, page, chunk, document, default &#34;section&#34;</td>" in html
     for name in ("docs.css", "docs.js"):
         assert f'"docs/semsearch/{name}"' in html
         assert get(api, f"/docs/semsearch/{name}").status == 200
