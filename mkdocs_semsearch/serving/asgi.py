@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -154,7 +155,7 @@ class EveryAnswer:
         token = REQUEST_ID.set(request_id)
         try:
             self._check(scope)
-            await self._app(scope, receive, send_with_headers)
+            await self._app(_without_refused_gzip(scope), receive, send_with_headers)
         except HttpError as error:
             answer = self._api.refuse(scope["method"], None, error, 0.0)
             await starlette_response(answer)(scope, receive, send_with_headers)
@@ -184,6 +185,19 @@ class EveryAnswer:
         if name not in self._refused_names and len(self._refused_names) < MOST_REFUSED_NAMES:
             self._refused_names.add(name)
             log.warning("A request to the name %r was refused: add it to SEMSEARCH_HOSTS if it is yours.", name)
+
+
+_REFUSED_GZIP = re.compile(rb"(^|,)\s*(x-)?gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)", re.IGNORECASE)
+
+
+def _without_refused_gzip(scope: Scope) -> Scope:
+    """Leaves out an `Accept-Encoding` that refuses gzip: Starlette and the API only look whether it has this name."""
+    kept = [
+        (name, value)
+        for name, value in scope["headers"]
+        if name != b"accept-encoding" or not _REFUSED_GZIP.search(value)
+    ]
+    return {**scope, "headers": kept}
 
 
 class SiteFiles(StaticFiles):

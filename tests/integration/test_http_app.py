@@ -132,6 +132,15 @@ def test_long_answers_are_compressed_for_clients_that_accept_gzip(client):
     assert "content-encoding" not in short.headers
 
 
+@pytest.mark.parametrize("accepted", ["gzip;q=0", "br, GZIP ; Q=0.000", "gzip; q=0, *;q=0.5", "x-gzip;q=0.", "*;q=0"])
+def test_nothing_is_compressed_for_clients_that_refuse_gzip(client, accepted):
+    for address in ("/api/v1/search?q=keys", "/openapi.json"):
+        assert "content-encoding" not in client.get(address, headers={"Accept-Encoding": accepted}).headers
+    for weight in ("0.001", "1"):
+        answer = client.get("/openapi.json", headers={"Accept-Encoding": f"br;q=0, gzip;q={weight}, *;q=0"})
+        assert answer.headers["content-encoding"] == "gzip"
+
+
 def test_a_long_body_is_refused_whether_its_length_is_known_or_not(client):
     big = b'{"query": "a"}' + b" " * 70_000
     assert client.post("/api/v1/search", content=big).status_code == 413
