@@ -212,6 +212,7 @@ _Found = TypeVar("_Found")
 
 def add_pages(server: MCPServer[Any], operations: Operations, workers: Workers, *, several: bool) -> None:
     """Adds the resource template for pages: `docs://{+path}`, or `docs://{index}/{+path}` with several indexes."""
+    from mcp.server.mcpserver import ResourceSecurity
 
     async def page_of_index(index: str, path: str) -> str:
         return await _answered(workers, lambda: _page(operations, (index,), path))
@@ -219,8 +220,15 @@ def add_pages(server: MCPServer[Any], operations: Operations, workers: Workers, 
     async def page(path: str) -> str:
         return await _answered(workers, lambda: _page(operations, (), path))
 
-    template = "docs://{index}/{+path}" if several else "docs://{+path}"
-    describe = server.resource(template, name="page", title="Page", description=_DESCRIPTION, mime_type=_MARKDOWN)
+    describe = server.resource(
+        "docs://{index}/{+path}" if several else "docs://{+path}",
+        name="page",
+        title="Page",
+        description=_DESCRIPTION,
+        mime_type=_MARKDOWN,
+        # A page may be named like a drive (`c:notes.md`); its path is looked up in the index and opens no file.
+        security=ResourceSecurity(reject_absolute_paths=False),
+    )
     describe(page_of_index if several else page)
 
 

@@ -127,6 +127,23 @@ def test_pages_of_several_indexes_are_resources_under_their_names(tmp_path):
     assert "Of two." in found["docs://two/a%20page.md"]
 
 
+def test_a_page_named_like_a_drive_is_read_and_no_path_leads_out_of_the_index(tmp_path):
+    (tmp_path / "outside.md").write_text("secret")
+    built(tmp_path / "index", [made_page("c:notes.md", "About music."), made_page("guide.md", "A guide.")])
+    outside = ("docs://../outside.md", "docs://..%2Foutside.md", "docs://guide.md/../../outside.md")
+    with open_small(tmp_path / "index") as opened:
+
+        async def run():
+            async with Client(server_of(lambda: opened)) as client:
+                listed = {page.name: page.uri for page in (await client.list_resources()).resources}
+                for uri in (*outside, f"docs://{tmp_path}/outside.md", "docs://c:outside.md"):
+                    with pytest.raises(MCPError):
+                        await client.read_resource(uri)
+                return (await client.read_resource(listed["c:notes.md"])).contents[0].text
+
+        assert "About music." in anyio.run(run)
+
+
 def test_a_long_list_of_resources_has_pages_of_every_index(tmp_path, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.serving.mcp.MOST_LISTED", 6)
     pages = {"long": 9, "short": 1, "other": 4}
