@@ -8,6 +8,7 @@ application of the sidecar answers the requests; a bridge mounts it in the serve
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -149,6 +150,9 @@ class Preview:
                 log.warning(f"The search of this preview was not updated: {error}")
             except Exception:
                 log.exception("The search of this preview was not updated, because of an unexpected error")
+            # Indexing resets the counters of the collector, so on most sites the pages of replaced builds would never
+            # be freed. This takes 130 ms for 17,800 chunks, when the new index already answers.
+            gc.collect()
 
     def _progress(self) -> Progress:
         line = EmbeddingProgress(log.info, terminal=False)

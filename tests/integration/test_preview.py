@@ -135,6 +135,24 @@ def test_answers_and_follows_edits(site, engine):
         assert not site.index_dir.exists()
 
 
+def test_pages_of_earlier_builds_are_freed(site):
+    site.add_hook(
+        "import gc\nfrom mkdocs.structure.pages import Page\n"
+        "def on_pre_build(config):\n"
+        "    print('pages in memory:', sum(type(thing) is Page for thing in gc.get_objects()), flush=True)\n"
+    )
+    words, pages = ("wombat", "echidna", "quokka", "kowari", "dunnart"), 20
+    site.write({f"page{number}.md": f"# Page {number}\n\nText.\n" for number in range(pages)})
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        for word in words:
+            site.write({"index.md": f"# Welcome\n\nThe {word} has moved in.\n"})
+            server.wait(lambda word=word: server.finds(word, "index.md"))
+    counts = [int(count) for count in re.findall(r"pages in memory: (\d+)", server.output)]
+    assert len(counts) == 1 + len(words)
+    assert counts[-1] < 3 * pages, counts
+
+
 def test_answers_while_a_rebuild_is_running(site):
     site.add_hook(
         "import time\nfrom pathlib import Path\n"
