@@ -310,14 +310,18 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             return
         documents, site, warnings = tuple(self._pages), self._site, self._pages.warnings()
         # A preview contains drafts, so it has its own index and never writes to the cluster.
-        index_dir = self._settings.cache_dir / "preview"
-        settings = replace(self._settings, index_dir=index_dir, store=StoreSettings())
+        settings = replace(self._settings, store=StoreSettings())
 
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
-            report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
-            _log_report(report, warnings, strict=config.strict)
-            return open_preview(index_dir, embedder)
+
+            def indexed(cache_dir: Path) -> Searcher:
+                places = replace(settings, index_dir=cache_dir / "preview", cache_dir=cache_dir)
+                report = index_site(documents, site=site, settings=places, embedder=embedder, progress=progress)
+                _log_report(report, warnings, strict=config.strict)
+                return open_preview(places.index_dir, embedder)
+
+            return self._preview.written(settings.cache_dir, indexed)
 
         self._preview.submit(job)
 

@@ -12,11 +12,12 @@ import gc
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.plugins import get_plugin_logger
 
-from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.errors import IndexWriteError, SemsearchError
 from mkdocs_semsearch.site.pipeline import EmbeddingProgress
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Preview:
         self._job: Job | None = None
         self._worker: threading.Thread | None = None
         self._stopping = False
+        self._failed = False
+        self._temporary: dict[Path, TemporaryDirectory[str]] = {}  # by the folder that could not be written
         self._bridge: _Bridge | None = None
         self._bridge_lock = threading.Lock()
 
@@ -81,7 +84,7 @@ class Preview:
             self._wanted.notify()
 
     def close(self) -> None:
-        """Stops the worker and the event loop, and forgets the index."""
+        """Stops the worker and the event loop, and forgets the index; removes temporary folders."""
         with self._wanted:
             self._stopping = True
             self._job = None
@@ -93,6 +96,22 @@ class Preview:
                 self._bridge.close()
                 self._bridge = None
         self.searcher = None
+        while self._temporary:
+            self._temporary.popitem()[1].cleanup()
+
+    def written(self, folder: Path, write: Callable[[Path], Searcher]) -> Searcher:
+        """Returns the result of `write(folder)`.
+
+        If `write` raises `IndexWriteError`, this and all later calls for the folder use a temporary folder instead,
+        which `close` removes.
+        """
+        if folder not in self._temporary:
+            try:
+                return write(folder)
+            except IndexWriteError as error:
+                log.warning(f"This preview uses a temporary folder as `cache_dir` until it ends: {error}")
+            self._temporary[folder] = TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True)
+        return write(Path(self._temporary[folder].name))
 
     def wrap(self, app: WSGIApplication, mount_path: str, address: str) -> WSGIApplication:
         """Returns an application that answers search requests and passes all others to `app`.
@@ -128,8 +147,22 @@ class Preview:
             if self._bridge is None:
                 from mkdocs_semsearch.serving.app import create_app
 
-                self._bridge = _Bridge(create_app(lambda: self.searcher, request_seconds=REQUEST_SECONDS))
+                self._bridge = _Bridge(create_app(self._built_searcher, request_seconds=REQUEST_SECONDS))
             return self._bridge
+
+    def _built_searcher(self) -> Searcher:
+        """Returns the searcher; raises `HttpError` 503 while there is none."""
+        searcher = self.searcher
+        if searcher is None:
+            from mkdocs_semsearch.serving.responses import HttpError
+
+            reason = (
+                "The search of this preview could not be built: `mkdocs serve` says why in its terminal."
+                if self._failed
+                else "The search of this preview is being built: ask again in a moment."
+            )
+            raise HttpError(503, "no_index", reason, retry_after=5)
+        return searcher
 
     def _run(self) -> None:
         load_sidecar()
@@ -140,6 +173,7 @@ class Preview:
                     return
                 job, self._job = self._job, None
             assert job is not None
+            self._failed = False
             try:
                 # The old searcher is not closed, because a request may be using it; the last reference frees it.
                 self.searcher = job(self._progress())
@@ -147,8 +181,10 @@ class Preview:
             except _Stopped:
                 return
             except SemsearchError as error:
+                self._failed = True
                 log.warning(f"The search of this preview was not updated: {error}")
             except Exception:
+                self._failed = True
                 log.exception("The search of this preview was not updated, because of an unexpected error")
             # Indexing resets the counters of the collector, so on most sites the pages of replaced builds would never
             # be freed. This takes 130 ms for 17,800 chunks, when the new index already answers.

@@ -19,7 +19,7 @@ from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, MAX_RELATED
 
 SearcherProvider = Callable[[], Searcher | None]
-"""A function that returns the current searcher, or None while there is no index."""
+"""A function that returns the current searcher. While there is no index, it returns None or raises `HttpError`."""
 
 
 @runtime_checkable

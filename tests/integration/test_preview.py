@@ -245,8 +245,27 @@ def test_failing_embedder_leaves_the_preview_alive(site):
     with serving(site, "--strict") as server:
         server.wait(lambda: "no-such-model" in server.output)
         server.wait(lambda: server.get("/tokens/")[0] == 200)
-        assert server.search("tokens")[0] == 503
+        status, body = server.search("tokens")
+        assert (status, body["error"]["code"]) == (503, "no_index")
+        assert "could not be built" in body["error"]["message"]
         assert "Traceback" not in server.output
+
+
+def test_a_cache_folder_that_cannot_be_written_does_not_cost_the_search(site, tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    (site.root / ".cache" / "plugin").mkdir(parents=True)
+    (site.root / ".cache" / "plugin" / "semsearch").write_text("no folder", encoding="utf-8")
+    with serving(site) as server:
+        server.wait(lambda: server.finds("tokens", "tokens.md"))
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        server.wait(lambda: server.finds("wombat", "index.md"))
+        assert len(re.findall("WARNING .*cache_dir", server.output)) == 1
+        assert any(temporary.glob("semsearch-*/preview"))
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(PATIENCE_SECONDS) == 0
+    assert not any(temporary.iterdir())
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from types import SimpleNamespace
 
 import pytest
 
-from mkdocs_semsearch.errors import EmbedderUnavailableError
+from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexWriteError
 from mkdocs_semsearch.plugin import preview as preview_module
 from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, preview_path
 
@@ -69,6 +70,26 @@ def test_failing_warm_up_does_not_cost_the_searcher(preview):
 
     new = SimpleNamespace(warm_up=fail)
     assert run(preview, lambda progress: new) is new
+
+
+def test_a_folder_that_cannot_be_written_is_replaced_until_the_preview_ends(preview, tmp_path, caplog):
+    used = []
+
+    def write(folder):
+        used.append(folder)
+        if folder == tmp_path:
+            raise IndexWriteError("Read-only.")
+        return searcher()
+
+    for _ in range(2):
+        preview.written(tmp_path, write)
+    assert used == [tmp_path, used[1], used[1]]
+    assert caplog.text.count("Read-only.") == 1
+    assert used[1].is_dir()
+    preview.written(tmp_path / "another", write)
+    assert used[-1] == tmp_path / "another"
+    preview.close()
+    assert not used[1].exists()
 
 
 def test_only_the_last_waiting_job_runs(preview):
@@ -135,6 +156,16 @@ def test_own_address_is_answered(preview):
     assert said[0][0] == "200 OK"
     assert said[0][1]["cache-control"] == "no-store"
     assert b"".join(body)
+
+
+def test_a_preview_without_an_index_says_that_it_is_being_built(preview):
+    said = []
+    app = preview.wrap(None, "/", "127.0.0.1")  # type: ignore[arg-type]
+    environ = {"PATH_INFO": "/-/semsearch/api/v1/search", "QUERY_STRING": "q=a", "REQUEST_METHOD": "GET"}
+    body = app(environ, lambda status, headers: said.append((status, dict(headers))))
+    error = json.loads(b"".join(body))["error"]
+    assert (said[0][0].split()[0], said[0][1]["retry-after"], error["code"]) == ("503", "5", "no_index")
+    assert "is being built" in error["message"]
 
 
 @pytest.mark.parametrize(
