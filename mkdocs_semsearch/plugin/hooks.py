@@ -63,6 +63,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def __init__(self) -> None:
         self.embedder_factory = open_configured_embedder
+        self._started = False
         self._serving = False
         self._dirty = False
         self._depth = 0
@@ -74,11 +75,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
         """Stores the command; imports nothing else, because MkDocs calls this hook for every command."""
+        self._started = True
         self._serving = command == "serve" or running_command()[0] == "serve"
         self._dirty = dirty
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Checks the options and adds the search box; runs again on the same config when locales are built."""
+        # For a plugin that was added to the configuration of a running preview, MkDocs does not call `on_startup`.
+        self._serving = self._serving or running_command()[0] == "serve"
         try:
             self._settings = self.config.settings()
             for option, place in (("index_dir", self._settings.index_dir), ("cache_dir", self._settings.cache_dir)):
@@ -225,7 +229,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     @property
     def _preview_answers(self) -> bool:
-        return self._serving and not live_reload_is_off(running_command()[1])
+        return self._serving and self._started and not live_reload_is_off(running_command()[1])
 
     def _widget_config(self, config: MkDocsConfig, *, results_page: bool) -> str:
         site = _site(config)
@@ -306,7 +310,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def _index_preview(self, config: MkDocsConfig) -> None:
         if not self._preview_answers:
-            self._hint_at_live_reload()
+            self._say_why_nothing_answers()
             return
         documents, site, warnings = tuple(self._pages), self._site, self._pages.warnings()
         # A preview contains drafts, so it has its own index and never writes to the cluster.
@@ -332,12 +336,19 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             self._opened = (*wanted, self.embedder_factory(wanted[1]))
         return self._opened[2]
 
-    def _hint_at_live_reload(self) -> None:
-        if not self._hinted:
-            self._hinted = True
+    def _say_why_nothing_answers(self) -> None:
+        if self._hinted:
+            return
+        self._hinted = True
+        if self._started:
             log.info(
                 "The search does not work in this preview, because live reload is off. "
                 "If you did not switch it off, click 8.3.0 or 8.3.1 did: install another version of click"
+            )
+        else:
+            log.info(
+                "The search does not work in this preview, because it was started without this plugin: "
+                "start `mkdocs serve` again"
             )
 
 

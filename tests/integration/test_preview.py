@@ -276,6 +276,25 @@ def test_says_why_nothing_answers_without_live_reload(site, engine):
         assert server.get("/-/semsearch/healthz")[0] == 404
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("before", ["", "- semsearch: {enabled: false}"], ids=["absent", "not enabled"])
+def test_a_plugin_added_to_a_running_preview_says_so_and_writes_no_index(site, before, engine, monkeypatch):
+    site.word_hash = False  # its hook needs the plugin
+    config = site.write_config()
+    complete = config.read_text(encoding="utf-8")
+    monkeypatch.setattr(site, "write_config", lambda: config)
+    config.write_text(complete.replace("- semsearch: {}", before), encoding="utf-8")
+    with serving(site, engine=engine) as server:
+        server.wait(lambda: server.get("/tokens/")[0] == 200)
+        config.write_text(complete, encoding="utf-8")
+        server.wait(lambda: server.output.count("Reloading browsers") == 1)
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        server.wait(lambda: server.output.count("Reloading browsers") == 2)
+        assert json.loads(server.get("/assets/semsearch/config.json")[2])["static"] == "auto"  # as in a build
+    assert server.output.count("start `mkdocs serve` again") == 1
+    assert not site.index_dir.exists()
+
+
 def test_ends_on_interrupt(site):
     with serving(site) as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))
