@@ -14,7 +14,14 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 
 from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.plugin.options import SemsearchConfig, check_place
-from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, open_preview, preview_path, running_command
+from mkdocs_semsearch.plugin.preview import (
+    Preview,
+    live_reload_is_off,
+    open_preview,
+    preview_folder,
+    preview_path,
+    running_command,
+)
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.pipeline import (
     EmbedderFactory,
@@ -315,12 +322,13 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         documents, site, warnings = tuple(self._pages), self._site, self._pages.warnings()
         # A preview contains drafts, so it has its own index and never writes to the cluster.
         settings = replace(self._settings, store=StoreSettings())
+        folder = preview_folder(config.config_file_path)
 
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
 
             def indexed(cache_dir: Path) -> Searcher:
-                places = replace(settings, index_dir=cache_dir / "preview", cache_dir=cache_dir)
+                places = replace(settings, index_dir=cache_dir / folder, cache_dir=cache_dir)
                 report = index_site(documents, site=site, settings=places, embedder=embedder, progress=progress)
                 _log_report(report, warnings, strict=config.strict)
                 return open_preview(places.index_dir, embedder)

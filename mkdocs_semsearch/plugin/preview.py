@@ -1,8 +1,8 @@
 """Answers queries in `mkdocs serve` on the same origin, also during a rebuild.
 
-The preview has its own index, `<cache_dir>/preview/`, so that drafts never enter the deployed index. A background
-thread builds it: pages are shown at once, and the previous index stays searchable until the new one is ready. The
-application of the sidecar answers the requests; a bridge mounts it in the server of MkDocs.
+The preview has its own index, `<cache_dir>/preview/` (see `preview_folder`), so that drafts never enter the deployed
+index. A background thread builds it: pages are shown at once, and the previous index stays searchable until the new one
+is ready. The application of the sidecar answers the requests; a bridge mounts it in the server of MkDocs.
 """
 
 from __future__ import annotations
@@ -215,6 +215,15 @@ def open_preview(index_dir: Path, embedder: Embedder | None) -> Searcher:
     from mkdocs_semsearch.searching.searcher import open_searcher
 
     return open_searcher(index_dir, embedder=None if read_manifest(index_dir).encoder.exported else embedder)
+
+
+def preview_folder(config_file: str | None) -> str:
+    """Returns the name of the index folder in `cache_dir`: `preview`, or `preview-docs` for `docs.yml`.
+
+    Sites with several configuration files in one folder may have a preview for each of them at the same time.
+    """
+    name = Path(config_file or "mkdocs.yml").stem
+    return "preview" if name == "mkdocs" else f"preview-{name}"
 
 
 def preview_path(site_url: str | None) -> str:

@@ -211,6 +211,16 @@ def test_drafts_are_found_in_the_preview_only(site):
     assert "draft.md" not in site.paths()
 
 
+def test_two_configuration_files_have_two_indexes(site):
+    internal = site.root / "internal.yml"
+    internal.write_bytes(site.write_config().read_bytes())
+    for arguments in ((), ("-f", str(internal))):
+        with serving(site, *arguments) as server:
+            server.wait(lambda server=server: server.finds("tokens", "tokens.md"))
+    folders = (site.root / ".cache" / "plugin" / "semsearch").glob("preview*")
+    assert sorted(folder.name for folder in folders) == ["preview", "preview-internal"]
+
+
 def test_dirty_rebuild_keeps_the_other_pages(site):
     with serving(site, "--dirty") as server:
         server.wait(lambda: server.finds("tokens", "tokens.md"))

@@ -10,7 +10,7 @@ import pytest
 
 from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexWriteError
 from mkdocs_semsearch.plugin import preview as preview_module
-from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, preview_path
+from mkdocs_semsearch.plugin.preview import Preview, live_reload_is_off, preview_folder, preview_path
 
 SECONDS = 10
 
@@ -197,6 +197,21 @@ def test_a_local_preview_refuses_other_host_names(preview, address, host, status
 )
 def test_path(site_url, path):
     assert preview_path(site_url) == path
+
+
+@pytest.mark.parametrize(
+    ("config_file", "folder"),
+    [
+        (None, "preview"),
+        ("", "preview"),
+        ("project/mkdocs.yml", "preview"),
+        ("project/mkdocs.yaml", "preview"),
+        ("project/internal.yml", "preview-internal"),
+        ("project/mkdocs.de.yml", "preview-mkdocs.de"),
+    ],
+)
+def test_each_configuration_file_has_its_own_index(config_file, folder):
+    assert preview_folder(config_file) == folder
 
 
 @pytest.mark.parametrize(
