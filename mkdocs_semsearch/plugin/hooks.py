@@ -22,6 +22,7 @@ from mkdocs_semsearch.plugin.preview import (
     preview_path,
     running_command,
 )
+from mkdocs_semsearch.plugin.results_page import OptionalTemplate, is_our_template
 from mkdocs_semsearch.site import widget_files
 from mkdocs_semsearch.site.pipeline import (
     EmbedderFactory,
@@ -40,6 +41,7 @@ from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, publish_assets, res
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir
 
 if TYPE_CHECKING:
+    import jinja2
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.files import Files
@@ -143,6 +145,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._pages.read_navigation(nav, files, preview=self._serving)
         return nav
 
+    def on_pre_template(
+        self, template: jinja2.Template, *, template_name: str, config: MkDocsConfig
+    ) -> jinja2.Template | None:
+        """Keeps a theme that cannot render the results page from failing the build."""
+        if template_name != RESULTS_PAGE or not is_our_template(config):
+            return template
+        return OptionalTemplate(template)  # type: ignore[return-value]
+
     def on_template_context(
         self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
     ) -> TemplateContext:
@@ -183,9 +193,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if (
             template_name == RESULTS_PAGE
             and not widget_files.is_results_page(output_content)
-            and _is_our_template(config)
+            and is_our_template(config)
         ):
-            # The theme's template has no block `content`, so our form is not in the page.
+            # The theme's template has no block `content`, or it failed: our form is not in the page.
             output_content = widget_files.plain_results_page(
                 self._settings,
                 language=_site(config).language,
@@ -373,12 +383,6 @@ def _add_widget(config: MkDocsConfig) -> None:
         config.extra_javascript.append(script)
     if widget_files.STYLE not in config.extra_css:
         config.extra_css.insert(0, widget_files.STYLE)
-
-
-def _is_our_template(config: MkDocsConfig) -> bool:
-    """Returns whether the template of the results page is ours, not one of the site or of its theme."""
-    found = next((folder for folder in config.theme.dirs if (Path(folder) / RESULTS_PAGE).is_file()), "")
-    return str(found) == str(theme_dir())
 
 
 def _site(config: MkDocsConfig) -> Site:

@@ -91,6 +91,35 @@ def test_a_theme_whose_pages_have_another_block_gets_the_plain_page(tmp_path):
     assert site.widget_config()["results_page"] is True
 
 
+NEED_A_PAGE = (
+    "{{ page.meta.title }}",
+    "{% for item in page.toc.items %}{{ item.title }}{% endfor %}",
+    "{{ page.title | tojson }}",
+    "{% if not page %}{% include 'missing.html' %}{% endif %}",
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("needed", NEED_A_PAGE)
+def test_a_theme_that_needs_a_page_gets_the_plain_page(tmp_path, needed, engine):
+    site = DocsSite(tmp_path, config={"theme": {"name": None, "custom_dir": "own"}, "site_name": "A & B"}).write(PAGES)
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "main.html").write_text(needed + "{% block content %}{{ page.content }}{% endblock %}")
+    output = site.build(engine=engine)
+    assert form_of(site.html(RESULTS_PAGE)).attributes["action"] == "/-/semsearch/api/v1/search.html"
+    assert LexborHTMLParser(site.html(RESULTS_PAGE)).css_first("title").text() == "Search - A & B"
+    assert output.count("The results page search/index.html is shown without the theme") == 1
+
+
+def test_a_broken_template_of_the_sites_own_fails_the_build(tmp_path):
+    site = DocsSite(tmp_path, config={"theme": {"name": "mkdocs", "custom_dir": "overrides"}}).write(PAGES)
+    own = tmp_path / "overrides" / RESULTS_PAGE
+    own.parent.mkdir(parents=True)
+    own.write_text("{{ page.meta.title }}")
+    assert "has no attribute 'meta'" in site.build(fails=True)
+
+
 def test_it_can_be_switched_off(tmp_path):
     site = DocsSite(tmp_path, options={"widget": {"results_page": False}}).write(PAGES)
     site.build()
