@@ -188,8 +188,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             page.content = f"{page.content or ''}\n{PLACEHOLDER}"
         return context
 
+    @event_priority(1000)
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
-        """Moves the widget's script on pages such as 404.html."""
+        """Looks for our form before plugins minify the page, and moves the widget's script on it and on 404.html."""
         if (
             template_name == RESULTS_PAGE
             and not widget_files.is_results_page(output_content)

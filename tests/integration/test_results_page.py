@@ -91,6 +91,30 @@ def test_a_theme_whose_pages_have_another_block_gets_the_plain_page(tmp_path):
     assert site.widget_config()["results_page"] is True
 
 
+MINIFIES = """
+import re
+from mkdocs.plugins import event_priority
+
+@event_priority(1)  # as a plugin that is listed before this one
+def on_post_template(output_content, *, template_name, config):
+    return re.sub(r'="([\\w./-]+)"', r"=\\1", output_content)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_page_that_is_minified_later_keeps_its_theme_and_its_script(tmp_path, theme, engine):
+    site = DocsSite(tmp_path, config={"theme": {"name": theme}}).write(PAGES)
+    site.add_hook(MINIFIES)
+    site.build(engine=engine)
+    html = site.html(RESULTS_PAGE)
+    assert "data-semsearch=page" in html
+    assert "plain.css" not in html
+    first = "assets/javascripts/bundle." if theme == "material" else "search/main.js"
+    for page in (html, site.html("404.html")):
+        assert page.index("semsearch.js") < page.index(first)
+
+
 NEED_A_PAGE = (
     "{{ page.meta.title }}",
     "{% for item in page.toc.items %}{{ item.title }}{% endfor %}",
