@@ -134,10 +134,21 @@ class _Widget(Options):
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         errors, warnings = super().validate()
         if not errors and self.strings:
-            known = list(widget_strings("en")[1])
+            known = _names_of_texts()
             unknown = (name for name in self.strings if name not in known)
             errors = [(f"strings.{name}", types.unknown(name, known, "text")) for name in unknown]
         return errors, warnings
+
+
+_PLURALS = ("zero", "one", "two", "few", "many")
+"""The categories of Unicode's CLDR for numbers in a text, besides `other`, which every language has."""
+
+
+def _names_of_texts() -> list[str]:
+    """Returns the names of the widget's texts, with the plural forms of all languages."""
+    names = list(widget_strings("en")[1])
+    numbered = [name.removesuffix("other") for name in names if name.endswith("_other")]
+    return list(dict.fromkeys([*names, *(stem + form for stem in numbered for form in _PLURALS)]))
 
 
 class _Static(Options):

@@ -170,6 +170,20 @@ def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option
     assert all(word in str(errors[0][1]) for word in words), str(errors[0][1])
 
 
+def test_texts_with_a_number_may_have_the_plural_forms_of_every_language():
+    polish = {
+        "count_one": "{count} wynik",
+        "count_few": "{count} wyniki",
+        "count_many": "{count} wyników",
+        "count_other": "{count} wyniku",
+        "show_zero": "Nic",
+        "show_two": "Oba",
+    }
+    assert settings({"widget": {"strings": polish}}).widget.strings == polish
+    for text in ("count_all", "search_few"):
+        assert load({"widget": {"strings": {text: "x"}}})[1]
+
+
 def test_options_of_a_cluster_may_stay_while_the_kind_is_embedded():
     given = settings({"store": {**QDRANT, "kind": "embedded"}}).store
     assert (given.kind, given.collection) == ("embedded", QDRANT["collection"])
