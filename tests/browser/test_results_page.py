@@ -94,6 +94,23 @@ def test_the_page_uses_its_width_and_shows_the_preview(page, built, serving, the
         assert page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
+def test_the_page_has_a_width_in_a_row_of_bootstrap_4(page, serving, tmp_path):
+    site = DocsSite(tmp_path, config={"theme": {"name": None, "custom_dir": "own"}})
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/main.html").write_text(
+        "<!doctype html><title>x</title><style>.row {display: flex; flex-wrap: wrap}</style>"
+        "{% for path in config.extra_css %}<link rel=stylesheet href='{{ path | url }}'>{% endfor %}"
+        "<div class=row>{% block content %}{{ page.content }}{% endblock %}</div>"
+        "{% for script in config.extra_javascript %}{{ script | script_tag }}{% endfor %}"
+    )
+    site.write(DOCS).build(strict=False)
+    with serving.SiteServer(site.site_dir) as server:
+        page.set_viewport_size({"width": 800, "height": 600})
+        page.goto(server.url + "search/?query=token")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator("semsearch-page .ss-dialog").bounding_box()["width"] > 700
+
+
 def test_what_is_typed_while_the_box_loads_is_asked_there(page, built, serving):
     with serving.SiteServer(built("mkdocs")) as server:
         held, free = [], Event()
