@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 
-from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
 from mkdocs_semsearch.plugin.options import SemsearchConfig, check_place
 from mkdocs_semsearch.plugin.preview import (
     Preview,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import jinja2
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
-    from mkdocs.structure.files import Files
+    from mkdocs.structure.files import File, Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
     from mkdocs.utils.templates import TemplateContext
@@ -79,6 +79,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
         self._preview = Preview()
         self._hinted = False
+        self._own_config: dict[str, Any] = {}
         self._early: EarlyEmbedding | None = None
 
     # Defining this hook makes MkDocs keep one instance for all rebuilds of a preview.
@@ -126,15 +127,16 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         """Adds the widget's `config.json` and results page, after the plugins that rearrange the list of files."""
         from mkdocs.structure.files import File, InclusionLevel
 
+        present = files.get_file_from_path(widget_files.CONFIG)
+        if present is not None:
+            files.remove(present)
         if self._depth > 1:
             return files
+        self._own_config = _own_config(present)
         # A page of the site itself at this path takes precedence.
         results_page = self._settings.widget.results_page and all(file.dest_uri != RESULTS_PAGE for file in files)
         if results_page:
             config.theme.static_templates.add(RESULTS_PAGE)
-        present = files.get_file_from_path(widget_files.CONFIG)
-        if present is not None:
-            files.remove(present)
         content = self._widget_config(config, results_page=results_page)
         files.append(File.generated(config, widget_files.CONFIG, content=content, inclusion=InclusionLevel.INCLUDED))
         return files
@@ -258,6 +260,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             results_page=results_page,
             api_url=self._preview_url(config),
             site_url=site.url,
+            own=self._own_config,
         )
 
     def _preview_url(self, config: MkDocsConfig) -> str | None:
@@ -280,7 +283,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 progress=progress,
                 embedded_early=embedded_early,
             )
-            widget_files.add_languages(site_dir, report.languages, report.facets)
+            widget_files.add_languages(site_dir, report.languages, report.facets, own=self._own_config)
             if settings.related:
                 write_related_links(site_dir, settings)
             written = publish_search(site_dir, settings, self._embedder())
@@ -384,6 +387,17 @@ def _add_widget(config: MkDocsConfig) -> None:
         config.extra_javascript.append(script)
     if widget_files.STYLE not in config.extra_css:
         config.extra_css.insert(0, widget_files.STYLE)
+
+
+def _own_config(file: File | None) -> dict[str, Any]:
+    """Returns the keys of the site's own `config.json`; a file that cannot be used is a warning."""
+    if file is None or file.inclusion.is_excluded():  # type: ignore[no-untyped-call]
+        return {}
+    try:
+        return widget_files.own_config(file.content_bytes, file.abs_src_path or file.src_uri)
+    except ConfigurationError as error:
+        log.warning(error)
+        return {}
 
 
 def _site(config: MkDocsConfig) -> Site:

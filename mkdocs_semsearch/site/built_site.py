@@ -70,19 +70,35 @@ def index_built_site(
     embedder = open_configured_embedder(settings.embedder)
     report = index_site(documents, site=site, settings=settings, embedder=embedder, progress=progress)
     written = publish_search(site_dir, settings, embedder)
+    complaints: tuple[str, ...] = ()
     if widget:
-        _copy_widget(site_dir, settings, site, own=config.docs_dir / ASSETS if config else None)
+        folder = config.docs_dir / ASSETS if config else None
+        own, complaints = _own_config(folder)
+        _copy_widget(site_dir, settings, site, own=folder, own_config=own)
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
-        widget_files.add_languages(site_dir, report.languages, report.facets)
+        widget_files.add_languages(site_dir, report.languages, report.facets, own=own)
     paths = [page.path for page in pages]
     options = (("exclude", settings.exclude), ("kinds", settings.kinds))
     unmatched = [f"{complaint}." for option, globs in options for complaint in unmatched_globs(option, globs, paths)]
-    warnings = (*unmatched, *source.warnings(), *report.content_warnings)
+    warnings = (*complaints, *unmatched, *source.warnings(), *report.content_warnings)
     return replace(report, content_warnings=warnings, left_out=source.left_out())
 
 
-def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | None) -> None:
+def _own_config(folder: Path | None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns the keys of the site's own `config.json`, and what is wrong with it."""
+    file = folder / "config.json" if folder else None
+    if file is None or not file.is_file():
+        return {}, ()
+    try:
+        return widget_files.own_config(file.read_bytes(), str(file)), ()
+    except ConfigurationError as error:
+        return {}, (str(error),)
+
+
+def _copy_widget(
+    site_dir: Path, settings: Settings, site: Site, *, own: Path | None, own_config: Mapping[str, Any]
+) -> None:
     """Copies the widget into a site.
 
     Args:
@@ -90,6 +106,7 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | 
         settings: the options.
         site: the site.
         own: folder with files that the site has instead of ours.
+        own_config: keys of its own `config.json`.
     """
     source = theme_dir() / ASSETS
 
@@ -114,6 +131,7 @@ def _copy_widget(site_dir: Path, settings: Settings, site: Site, *, own: Path | 
         version=widget_files.site_version(os.environ),
         results_page=results_page,
         site_url=site.url,
+        own=own_config,
     )
     (site_dir / widget_files.CONFIG).write_text(config, encoding="utf-8")
 

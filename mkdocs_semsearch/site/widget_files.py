@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -14,6 +14,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
+from mkdocs_semsearch.errors import ConfigurationError, reason
 from mkdocs_semsearch.site.pipeline import Settings
 from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir, widget_strings
 
@@ -36,6 +37,7 @@ def widget_config(
     results_page: bool,
     api_url: str | None = None,
     site_url: str = "",
+    own: Mapping[str, Any] | None = None,
 ) -> str:
     """Returns the text of the `config.json` that the widget reads.
 
@@ -47,6 +49,7 @@ def widget_config(
         results_page: whether the site has our page at `search/`.
         api_url: URL of the search, if it differs from the options, as in the preview.
         site_url: URL of the site, by which the widget knows whether a sidecar that it looks for answers for this site.
+        own: keys of the site's own `config.json`, which replace ours, except those that say what answers in a preview.
     """
     body: dict[str, Any] = {
         "api_url": api_url or sidecar_url(settings, version),
@@ -67,7 +70,27 @@ def widget_config(
             body["site_url"] = site_url
         if version and not site_url.rstrip("/").endswith(f"/{version}"):  # as with mike's `canonical_version`
             body["version"] = version
-    return _json(body)
+    previewed = ("api_url", "static") if api_url else ()
+    return _json(body | {key: value for key, value in (own or {}).items() if key not in previewed})
+
+
+def own_config(content: bytes, name: str) -> dict[str, Any]:
+    """Returns the keys of a `config.json` that a site has itself.
+
+    Args:
+        content: content of the file.
+        name: its path, for the error.
+
+    Raises:
+        ConfigurationError: it is not a JSON object.
+    """
+    try:
+        keys = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{name} is not used, because it is not JSON: {reason(error)}. Correct it.") from None
+    if not isinstance(keys, dict):
+        raise ConfigurationError(f'{name} is not used: write a JSON object there, such as {{"button": false}}.')
+    return keys
 
 
 def _json(body: Mapping[str, Any]) -> str:
@@ -127,21 +150,25 @@ def _last_tags(html: str) -> tuple[re.Match[str] | None, re.Match[str] | None]:
 
 
 def withdraw_static(site_dir: Path) -> None:
-    """Marks a built site as having no static search files, in its `config.json`."""
+    """Marks a built site as having no static search files, in its `config.json`, whatever its author wrote there."""
     _change_config(site_dir / CONFIG, static=False)
 
 
-def add_languages(site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration]) -> None:
+def add_languages(
+    site_dir: Path, languages: Sequence[str], facets: Sequence[FacetDeclaration], own: Container[str] = ()
+) -> None:
     """Adds the languages of the pages and the facets to the `config.json` of a built site.
 
     Args:
         site_dir: folder of the built site; if it lacks our `config.json`, nothing is changed.
         languages: language tags of the pages; a single language is not written.
         facets: facets of the index.
+        own: keys of the site's own `config.json`, which stay as they are.
     """
     file = site_dir / CONFIG
     if len(languages) >= 2 and file.is_file():
-        _change_config(file, languages=list(languages), facets=_facets(facets))
+        entries = {"languages": list(languages), "facets": _facets(facets)}
+        _change_config(file, **{key: value for key, value in entries.items() if key not in own})
 
 
 def _change_config(file: Path, **entries: Any) -> None:

@@ -52,6 +52,25 @@ def test_files_of_the_widget_that_the_site_has_itself_stay(tmp_path, monkeypatch
     assert "semsearch: 1 HTML file left out: 1 × error or search page\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ['{"button": false, "recents": false}', "[]"])
+def test_an_own_config_of_the_widget_counts_in_a_built_site(tmp_path, monkeypatch, capsys, text):
+    site, own = tmp_path / "site", tmp_path / "docs/assets/semsearch/config.json"
+    for folder in (site, own.parent):
+        folder.mkdir(parents=True)
+    own.write_text(text)
+    (site / "index.html").write_text("<html lang=en><body><main><h1>Home</h1><p>Some text.</p></main></body></html>")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [semsearch]\n")
+    monkeypatch.setattr(built_site, "open_configured_embedder", lambda settings: WordHashEmbedder())
+
+    for _ in range(2):  # the second time, the site has the file of the first
+        assert main(["index", str(site), "--config", str(tmp_path / "mkdocs.yml"), "--widget"]) == 0
+
+    widget = json.loads((site / "assets/semsearch/config.json").read_text())
+    used = text != "[]"
+    assert (widget.get("button", True), widget["recents"], widget["language"]) == (not used, not used, "en")
+    assert (f"{own} is not used" in capsys.readouterr().err) is not used
+
+
 def test_front_matter_that_cannot_be_read_is_reported(tmp_path, monkeypatch, capsys):
     site, docs = tmp_path / "site", tmp_path / "docs"
     for folder in (site / "guide", docs):

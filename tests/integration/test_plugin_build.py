@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -196,6 +197,41 @@ def test_files_of_the_widget_can_be_overridden(site):
     site.build()
     assert (site.site_dir / "assets/semsearch/semsearch.css").read_text() == "/* mine */"
     assert (site.site_dir / "assets/semsearch/semsearch.js").is_file()
+
+
+OWN_CONFIG = '{"button": false, "shortcut": ["/"], "facets": [], "static": true, "api_url": "https://own.example"}'
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("folder", ["docs", "overrides"])
+def test_keys_of_an_own_config_of_the_widget_replace_ours(site, folder, engine):
+    site.config["theme"] = {"name": "mkdocs", "custom_dir": "overrides"}
+    site.options["widget"] = {"recents": False}
+    own = site.root / folder / "assets/semsearch/config.json"
+    own.parent.mkdir(parents=True)
+    (site.root / "overrides").mkdir(exist_ok=True)
+    own.write_text(OWN_CONFIG, encoding="utf-8-sig")
+    site.build(engine=engine)
+    config = site.widget_config()
+    assert json.loads(OWN_CONFIG).items() <= config.items()
+    assert (config["recents"], config["results_page"], config["language"]) == (False, True, "en")
+
+
+@pytest.mark.parametrize("text", ['{"button": false', '["button"]', "\udcff"])
+def test_an_own_config_of_the_widget_that_is_no_json_object_is_a_warning(site, text):
+    own = site.root / "docs/assets/semsearch/config.json"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(text.encode("utf-8", "surrogateescape"))
+    output = site.build(strict=False)
+    (warning,) = [line for line in output.splitlines() if line.startswith("WARNING")]
+    assert f"semsearch: {own} is not used" in warning
+    assert site.widget_config()["shortcut"] is True
+
+
+def test_an_own_config_of_the_widget_that_is_excluded_is_not_used(site):
+    site.config["exclude_docs"] = "*.json\n"
+    site.write({"assets/semsearch/config.json": OWN_CONFIG}).build()
+    assert site.widget_config()["shortcut"] is True
 
 
 def test_exclusions_of_the_site_do_not_cost_the_widget_its_config(site):

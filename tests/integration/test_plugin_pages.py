@@ -225,6 +225,7 @@ def test_locales_make_one_index(site, theme, first):
     }
     site.config["plugins"] = ["search", i18n, "semsearch"] if first else ["search", "semsearch", i18n]
     site.write({"guide.md": "# Guide\n\nOnly in English.\n", "index.fr.md": "# Bienvenue\n\nCommencez ici.\n"})
+    site.write({"assets/semsearch/config.json": '{"button": false, "languages": ["fr", "en"]}'})
     output = site.build(strict=False)
     assert output.count("semsearch: Indexed") == 1
     assert {(row["path"], row["url"], row["language"]) for row in site.table()} == {
@@ -233,7 +234,9 @@ def test_locales_make_one_index(site, theme, first):
         ("index.fr.md", "fr/", "fr"),
     }
     assert site.html("fr/index.html").count("semsearch/semsearch.js") == 1
-    assert site.widget_config()["language"] == "en"
+    config = site.widget_config()
+    assert (config["language"], config["button"], config["languages"]) == ("en", False, ["fr", "en"])
+    assert "page.language" in [facet["name"] for facet in config["facets"]]
     manifest = open_index(site.index_dir).manifest
     assert (manifest.language, manifest.lexical["language"]) == ("en", "en")
 

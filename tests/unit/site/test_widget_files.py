@@ -10,7 +10,7 @@ import pytest
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.plugin.options import SemsearchConfig
 from mkdocs_semsearch.site.pipeline import WidgetSettings
-from mkdocs_semsearch.site.widget_files import RESULTS_PAGE, STYLE, site_version, widget_config
+from mkdocs_semsearch.site.widget_files import CONFIG, RESULTS_PAGE, STYLE, site_version, widget_config, withdraw_static
 from mkdocs_semsearch.theme_files import SCRIPT, theme_dir
 
 
@@ -69,6 +69,23 @@ def test_options_reach_the_widget(settings):
     assert (found["shortcut"], found["fallback"], found["recents"], found["language"]) == (False, False, False, "fr")
     assert found["strings"] == {"close": "Fermer"}
     assert found["facets"] == [{"name": "année", "type": "integer", "label": "Année"}]
+
+
+def test_an_own_config_does_not_change_what_answers_in_a_preview(settings):
+    own = {"api_url": "https://own.example", "static": True, "triggers": False}
+    found = body(settings, api_url="/docs/-/semsearch", own=own)
+    assert (found["api_url"], found["static"], found["triggers"]) == ("/docs/-/semsearch", False, False)
+
+
+def test_a_site_without_files_for_a_search_in_the_browser_says_so_whatever_its_own_config_says(settings, tmp_path):
+    (tmp_path / CONFIG).parent.mkdir(parents=True)
+    text = widget_config(
+        settings, language="en", version=None, results_page=True, own={"static": True, "button": False}
+    )
+    (tmp_path / CONFIG).write_text(text)
+    withdraw_static(tmp_path)
+    found = json.loads((tmp_path / CONFIG).read_text())
+    assert (found["static"], found["button"]) == (False, False)
 
 
 def test_preview_answers_for_itself(settings):
