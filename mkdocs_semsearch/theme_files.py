@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from mkdocs_semsearch.errors import ConfigurationError
 
@@ -28,19 +30,33 @@ def theme_dir() -> Path:
     )
 
 
-def widget_strings(language: str) -> tuple[str, dict[str, str]]:
+def widget_strings(language: str, folders: Iterable[Path] = ()) -> tuple[str, dict[str, str]]:
     """Returns the texts of the widget by name, and their language: English if there is no translation.
 
     Args:
         language: language of the site, see `language_of_texts`.
+        folders: folders whose `assets/semsearch/` may have a translation that replaces ours, the first one first. A
+            file that the widget cannot read either is as good as no translation.
     """
-    folder = theme_dir() / ASSETS / "strings"
-    strings = json.loads((folder / "en.json").read_text(encoding="utf-8"))
+    ours = theme_dir() / ASSETS / "strings"
+    english = _texts(ours / "en.json")
     code = language_of_texts(language)
-    file = folder / f"{code}.json"
-    if not code.replace("-", "").isalpha() or not file.is_file():
-        return "en", strings
-    return code, {**strings, **json.loads(file.read_text(encoding="utf-8"))}
+    if not code.replace("-", "").isalpha() or not (ours / f"{code}.json").is_file():
+        return "en", english
+    shipped = _texts(ours / f"{code}.json")
+    name = f"{ASSETS}/strings/{code}.json"
+    file = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    if file is None:
+        return code, {**english, **shipped}
+    try:
+        own = _texts(file)
+    except ValueError:
+        own = None
+    return (code, {**english, "dir": shipped["dir"], **own}) if isinstance(own, dict) else ("en", english)
+
+
+def _texts(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8-sig"))
 
 
 def language_of_texts(tag: str) -> str:

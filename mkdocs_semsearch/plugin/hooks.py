@@ -161,7 +161,10 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         """Passes its variables to the template of the results page."""
         if template_name == RESULTS_PAGE:
             context["semsearch"] = results_page_context(  # type: ignore[typeddict-unknown-key]
-                self._settings, language=_site(config).language, api_url=self._preview_url(config)
+                self._settings,
+                language=_site(config).language,
+                folders=_folders(config),
+                api_url=self._preview_url(config),
             )
         return context
 
@@ -202,6 +205,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             output_content = widget_files.plain_results_page(
                 self._settings,
                 language=_site(config).language,
+                folders=_folders(config),
                 site_name=config.site_name or "",
                 api_url=self._preview_url(config),
             )
@@ -398,6 +402,11 @@ def _own_config(file: File | None) -> dict[str, Any]:
     except ConfigurationError as error:
         log.warning(error)
         return {}
+
+
+def _folders(config: MkDocsConfig) -> tuple[Path, ...]:
+    """Returns the folders from which MkDocs copies files, in the order in which it looks for them."""
+    return tuple(map(Path, (config.docs_dir, *config.theme.dirs)))
 
 
 def _site(config: MkDocsConfig) -> Site:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -187,17 +187,23 @@ _OURS = 'data-semsearch="page"'
 
 
 def results_page_context(
-    settings: Settings, *, language: str, base: str = "main.html", api_url: str | None = None
+    settings: Settings,
+    *,
+    language: str,
+    folders: Iterable[Path],
+    base: str = "main.html",
+    api_url: str | None = None,
 ) -> dict[str, Any]:
     """Returns the variables of the template under the name `semsearch`.
 
     Args:
         settings: the options.
         language: language of the site.
+        folders: folders of the site that may have a translation of its own, see `widget_strings`.
         base: the template that the page extends.
         api_url: URL of the search, if it differs from the options.
     """
-    spoken, strings = widget_strings(language)
+    spoken, strings = widget_strings(language, folders)
     return {
         "base": base,
         "language": spoken,
@@ -216,7 +222,8 @@ def write_results_page(site_dir: Path, settings: Settings, *, language: str, sit
     if file.is_file() and not is_results_page(file.read_text(encoding="utf-8", errors="replace")):
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(plain_results_page(settings, language=language, site_name=site_name), encoding="utf-8")
+    html = plain_results_page(settings, language=language, folders=[site_dir], site_name=site_name)
+    file.write_text(html, encoding="utf-8")
     return True
 
 
@@ -225,12 +232,15 @@ def is_results_page(html: str) -> bool:
     return _OURS in html
 
 
-def plain_results_page(settings: Settings, *, language: str, site_name: str, api_url: str | None = None) -> str:
+def plain_results_page(
+    settings: Settings, *, language: str, folders: Iterable[Path], site_name: str, api_url: str | None = None
+) -> str:
     """Returns the results page as plain HTML that uses no theme; for the arguments see `results_page_context`."""
     from jinja2 import Environment, FileSystemLoader
 
     template = Environment(loader=FileSystemLoader(theme_dir()), autoescape=True).get_template(RESULTS_PAGE)
-    context = results_page_context(settings, language=language, base=f"{ASSETS}/plain.html", api_url=api_url)
+    base = f"{ASSETS}/plain.html"
+    context = results_page_context(settings, language=language, folders=folders, base=base, api_url=api_url)
     return template.render(semsearch=context, config={"site_name": site_name})
 
 

@@ -51,6 +51,22 @@ def test_the_page_speaks_the_language_and_knows_the_address_of_the_sidecar(tmp_p
     assert form.css_first("input").attributes["placeholder"] == 'Frag "mich"'
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("folder", ["docs", "overrides"])
+def test_the_page_has_the_sites_own_translation(tmp_path, folder, engine):
+    options = {"widget": {"strings": {"placeholder": "Frag mich"}}}
+    theme = {"name": "mkdocs", "locale": "de", "custom_dir": "overrides"}
+    site = DocsSite(tmp_path, options=options, config={"theme": theme}).write(PAGES)
+    (tmp_path / "overrides").mkdir()
+    own = tmp_path / folder / "assets/semsearch/strings/de.json"
+    own.parent.mkdir(parents=True)
+    own.write_text('{"search": "Finden", "placeholder": "Im Handbuch suchen"}')
+    site.build(engine=engine)
+    form = form_of(site.html(RESULTS_PAGE))
+    assert form.css_first("button").text() == "Finden"
+    assert form.css_first("input").attributes["placeholder"] == "Frag mich"
+
+
 @pytest.mark.parametrize(("static", "needs"), [(True, True), (False, False)])
 def test_without_a_sidecar_the_page_says_that_it_needs_javascript(tmp_path, static, needs):
     site = DocsSite(tmp_path, options={"static": static}, word_hash=False).write(PAGES)
@@ -171,6 +187,16 @@ def test_sites_of_other_generators_get_a_results_page(tmp_path, language):
     assert write_results_page(tmp_path, settings, language="xx", site_name="Site"), "its own page is written again"
     tree = LexborHTMLParser((tmp_path / RESULTS_PAGE).read_text())
     assert tree.css_first("html").attributes == {"lang": "en", "dir": "ltr"}
+    own = tmp_path / f"assets/semsearch/strings/{language}.json"
+    own.parent.mkdir(parents=True)
+    own.write_text('{"search": "Find"}')
+    write_results_page(tmp_path, settings, language=language, site_name="Site")
+    tree = LexborHTMLParser((tmp_path / RESULTS_PAGE).read_text())
+    assert tree.css_first("html").attributes == {"lang": language, "dir": "rtl"}
+    assert (tree.css_first("h1").text(), tree.css_first("button").text()) == ("Find", "Find")
+    own.write_text("{")
+    write_results_page(tmp_path, settings, language=language, site_name="Site")
+    assert LexborHTMLParser((tmp_path / RESULTS_PAGE).read_text()).css_first("html").attributes["lang"] == "en"
     shutil.rmtree(tmp_path / "search")
     (tmp_path / "search").mkdir()
     (tmp_path / RESULTS_PAGE).write_text("<p>Theirs</p>")
