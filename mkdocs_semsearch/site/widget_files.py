@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -256,10 +256,11 @@ _CSS_SPACE = re.compile(r"\s*([{};])\s*")  # no string in our style sheets has s
 
 
 def publish_assets(assets: Path, source: Path) -> None:
-    """Writes each entry as one script with the modules that it imports, every file without comments and spare spaces.
+    """Writes each script as one file with the modules that it imports, every file without comments and spare spaces.
 
-    On a slow connection, every file that imports another one would take a second longer. A module becomes a function
-    that returns its exports, so that names of different modules do not collide.
+    On a slow connection, every file that imports another one would take a second longer. And if the other one gets
+    lost, Firefox and Safari do not request it again. A script that is loaded after the dialog imports what that has
+    from there. A module becomes a function that returns its exports, so that names of different modules do not collide.
 
     Args:
         assets: the folder of the widget in the site, with copies of the sources. Missing files, and those that are not
@@ -288,26 +289,28 @@ def _published_assets(source: Path, files: tuple[tuple[Path, int, int], ...]) ->
     texts = {name: content.decode("utf-8").replace("\r\n", "\n") for name, content in sources.items()}
     plain = {name: _COMMENT.sub("", text) for name, text in texts.items()}
     members = {entry: list(_modules(entry, plain)) for entry in ENTRIES}
+    joined = {name for names in members.values() for name in names}
     published = []
     for name, text in plain.items():
         if name.endswith(".css"):
             text = _CSS_SPACE.sub(r"\1", text)
         elif name in ENTRIES:
-            text = _one_script(members[name], plain)
-        elif name not in members[ENTRIES[0]]:
-            text = _with_dialog_imports(name, text, members)
+            text = _one_script(members[name], plain, exporting=members[name])
+        elif name not in joined:
+            text = _later_script(name, plain, members[ENTRIES[0]])
         published.append((name, sources[name], _INDENTATION.sub("", text).encode()))
     return published
 
 
 def _modules(name: str, texts: dict[str, str], seen: set[str] | None = None) -> Iterator[str]:
-    """Yields modules, each after all modules that it imports."""
+    """Yields modules, each after all modules that it imports names from."""
     seen = set() if seen is None else seen
     if name in seen:
         return
     seen.add(name)
-    for _, address in _IMPORT.findall(texts[name]):
-        yield from _modules(_resolved(name, address), texts, seen)
+    for imported, address in _IMPORT.findall(texts[name]):
+        if imported:
+            yield from _modules(_resolved(name, address), texts, seen)
     yield name
 
 
@@ -319,29 +322,44 @@ def _variable(name: str) -> str:
     return f"{PurePosixPath(name).stem}Module"
 
 
-def _one_script(names: list[str], texts: dict[str, str]) -> str:
-    """Returns one script with the contents of these modules, each after those that it imports."""
+def _one_script(names: list[str], texts: dict[str, str], *, exporting: list[str], dialog: Collection[str] = ()) -> str:
+    """Returns one script with the contents of these modules, each after those that it imports.
+
+    Args:
+        names: the modules.
+        texts: the contents of all modules.
+        exporting: the modules whose exports are those of the script.
+        dialog: the modules whose exports are in a variable for the joined dialog.
+    """
     parts, exports = [], []
     for name in names:
         found = ", ".join(exported for _, exported in _EXPORT.findall(texts[name]))
 
         def variables(match: re.Match[str], name: str = name) -> str:
-            return f"const {{ {match[1]} }} = {_variable(_resolved(name, match[2]))};\n" if match[1] else ""
+            module = _resolved(name, match[2])
+            module = ENTRIES[0] if module in dialog else module
+            return f"const {{ {match[1]} }} = {_variable(module)};\n" if match[1] else ""
 
         body = _EXPORT.sub(r"\1", _IMPORT.sub(variables, texts[name]))
         parts.append(f"const {_variable(name)} = (() => {{\n{body}return {{ {found} }};\n}})();\n")
-        exports.append(f"export const {{ {found} }} = {_variable(name)};\n")
+        if name in exporting:
+            exports.append(f"export const {{ {found} }} = {_variable(name)};\n")
     return "".join(parts + exports)
 
 
-def _with_dialog_imports(name: str, text: str, members: dict[str, list[str]]) -> str:
-    """Returns a script that imports modules of the dialog from the joined dialog, which is already loaded."""
+def _later_script(name: str, texts: dict[str, str], dialog: Collection[str]) -> str:
+    """Returns a script that imports from the joined dialog, which is already loaded, and contains the other modules."""
+    address = relpath(ENTRIES[0], str(PurePosixPath(name).parent))
+    address = address if address.startswith(".") else f"./{address}"
+    own = [module for module in _modules(name, texts) if module not in dialog]
+    if len(own) > 1:
+        script = _one_script(own, texts, exporting=[name], dialog=dialog)
+        return f'import * as {_variable(ENTRIES[0])} from "{address}";\n{script}'
 
     def changed(match: re.Match[str]) -> str:
-        if _resolved(name, match[2]) not in members[ENTRIES[0]]:
+        if _resolved(name, match[2]) not in dialog:
             return match[0]
-        address = relpath(ENTRIES[0], str(PurePosixPath(name).parent))
         names = f"{{ {match[1]} }} from " if match[1] else ""
-        return f'import {names}"{address if address.startswith(".") else f"./{address}"}";\n'
+        return f'import {names}"{address}";\n'
 
-    return _IMPORT.sub(changed, text)
+    return _IMPORT.sub(changed, texts[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from mkdocs_semsearch.site.widget_files import place_script_first, publish_assets
 from tests.browser import site_server
 from tests.integration.sites import QUIET
+from tests.static_engine import node
 from tests.warm_python import run_module
 
 CHROMIUM = "/usr/bin/chromium"
@@ -195,6 +197,32 @@ def _shown(page: Any) -> str:
     except Exception as error:  # the page may be gone; the test's own error is the one to show
         text = f"(not to be read: {error})"
     return f"{page.url}\n{text}\n\nIn the console: {page.problems}"
+
+
+@pytest.fixture
+def firefox(tmp_path: Path) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Returns `firefox(address, *steps)`; for the steps and the answer see `firefox.mjs`."""
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        pytest.skip("no Firefox here: apt-get install firefox-esr")
+    profile = tmp_path / "firefox"
+    profile.mkdir()
+    options = ["--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
+    process = subprocess.Popen([program, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+    def take_steps(address: str, *steps: str) -> dict[str, Any]:
+        command = [node(), str(Path(__file__).with_name("firefox.mjs")), listening, address, *steps]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    try:
+        assert process.stderr is not None
+        listening = next(line.split()[-1] for line in process.stderr if "BiDi listening on" in line)
+        yield take_steps
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
 
 
 @pytest.fixture

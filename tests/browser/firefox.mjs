@@ -1,6 +1,9 @@
-/* Opens a page in a running Firefox by WebDriver BiDi and evaluates a script in it: {value, errors} on standard output. */
+/*
+ * Opens a page in a running Firefox by WebDriver BiDi and takes steps there. A step is "offline", "online" or a script. On
+ * standard output: {value, errors}, with the value of the last script.
+ */
 
-const [address, page, script] = process.argv.slice(2);
+const [address, page, ...steps] = process.argv.slice(2);
 const socket = new WebSocket(`${address}/session`);
 const waiting = new Map();
 const errors = [];
@@ -24,7 +27,17 @@ await command("session.subscribe", { events: ["log.entryAdded"] });
 const { contexts } = await command("browsingContext.getTree", {});
 const { context } = contexts[0];
 await command("browsingContext.navigate", { context, url: page, wait: "complete" });
-const given = { expression: script, target: { context }, awaitPromise: true };
-const { result, exceptionDetails } = await command("script.evaluate", given);
-console.log(JSON.stringify({ value: result?.value, errors: errors.concat(exceptionDetails?.text ?? []) }));
+let value = null;
+for (const step of steps) {
+  if (["offline", "online"].includes(step)) {
+    const networkConditions = step === "offline" ? { type: step } : null;
+    await command("emulation.setNetworkConditions", { contexts: [context], networkConditions });
+    continue;
+  }
+  const given = { expression: step, target: { context }, awaitPromise: true };
+  const { result, exceptionDetails } = await command("script.evaluate", given);
+  value = result?.value ?? null;
+  errors.push(...(exceptionDetails ? [exceptionDetails.text] : []));
+}
+console.log(JSON.stringify({ value, errors }));
 process.exit();

@@ -7,6 +7,7 @@ import mimetypes
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -195,6 +196,7 @@ class SiteServer:
     `ranges`: whether requests for a part of a file get that part, as from nearly all hosts. `missing`: the file that
     answers for one that does not exist, and its status. `cached`: whether the browser may keep answers. `settings`:
     entries that config.json gets; with `fallback`, the theme's own index answers when the sidecar does not.
+    `unavailable`: for how many requests a file of this name cannot be had.
     """
 
     def __init__(
@@ -211,6 +213,7 @@ class SiteServer:
         self.sidecar = sidecar or Sidecar()
         self.ranges, self.missing, self.cached = ranges, missing, cached
         self.settings: dict[str, Any] = {}
+        self.unavailable: Counter[str] = Counter()
         self.site, self.mount, self.csp = site, mount, csp
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -256,8 +259,11 @@ class SiteServer:
                 content = file.read_bytes()
                 if outer.settings and file.name == "config.json":
                     content = json.dumps(json.loads(content) | outer.settings).encode()
+                if outer.unavailable[file.name] > 0:
+                    outer.unavailable[file.name] -= 1
+                    status = 503
                 wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-                if outer.ranges and there and wanted:
+                if outer.ranges and status == 200 and wanted:
                     status, content = 206, content[int(wanted[1]) : int(wanted[2]) + 1]
                 self._send(status, kind, content)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 from playwright.sync_api import expect
@@ -26,6 +27,13 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.browser
 
 MODE = "[data-semsearch=mode]"
+UNTIL = """const until = async (selector) => {
+  for (let left = 1000; left; left -= 1) {
+    if (document.querySelector(selector)) return document.querySelector(selector);
+    await new Promise((go) => setTimeout(go, 20));
+  }
+  throw new Error(selector);
+};"""
 
 
 @pytest.fixture
@@ -39,10 +47,10 @@ def site_without_files(page, configure, serving):
     """A server whose sidecar and files are out of reach once a page is open, and a function that connects it again."""
     with serving.SiteServer(configure()) as server:
         server.sidecar.alive = False
-        page.route("**/semsearch/failover.js", lambda route: route.abort())
+        page.route("**/semsearch/failover.js*", lambda route: route.abort())
 
         def reconnect():
-            page.unroute("**/semsearch/failover.js")
+            page.unroute("**/semsearch/failover.js*")
             server.sidecar.alive = True
 
         yield server, reconnect
@@ -350,6 +358,49 @@ def test_a_closed_dialog_does_not_ask_again(page, configure, serving):
         assert not any("/search?" in url for url in asked)
 
 
+def test_firefox_opens_the_dialog_once_the_connection_is_back(configure, serving, firefox):
+    with serving.SiteServer(configure()) as server:
+        pressed = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))"
+        tried = f"(async () => {{ {pressed}; await new Promise((go) => setTimeout(go, 500)); }})()"
+        opened = f"(async () => {{ {UNTIL} {pressed}; await until('dialog[open]'); return 'open'; }})()"
+        answer = firefox(server.url, "offline", tried, "online", opened)
+        assert answer["value"] == "open", answer
+
+
+PARTS_IN_FIREFOX = """(async () => {
+  UNTIL
+  await until("semsearch-dialog");
+  semsearch.open();
+  const field = await until("[data-semsearch=input]");
+  await until(".ss-foot kbd");
+  await until(".ss-chip");
+  field.value = "rotate";
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+  await until(".ss-preview .ss-title");
+  const more = await until(".ss-scroll > .ss-offers button");
+  for (const attempt of [1, 2]) {
+    more.click();
+    await new Promise((go) => setTimeout(go, 500));
+  }
+  semsearch.close();
+  semsearch.open();
+  await until(".ss-group summary");
+  return "all parts";
+})()"""
+
+
+def test_firefox_requests_lost_parts_of_the_dialog_again(configure, serving, firefox):
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.change = lambda body: body | {"total_results": 99}
+        server.unavailable = Counter(
+            {"start.js": 1, "values.js": 1, "facets.js": 2, "preview.js": 1, "preview.css": 1, "more.js": 1}
+        )
+        answer = firefox(server.url, PARTS_IN_FIREFOX.replace("UNTIL", UNTIL))
+        assert answer["value"] == "all parts", answer
+        assert any("offset=" in path for path in server.sidecar.searches)
+        assert server.unavailable.total() == 0
+
+
 @pytest.mark.parametrize("name", ["sheet.js", "sheet.css"])
 def test_a_tap_whose_file_gets_lost_still_counts(phone, configure, serving, name):
     with serving.SiteServer(configure()) as server:
@@ -364,7 +415,7 @@ def test_a_tap_whose_file_gets_lost_still_counts(phone, configure, serving, name
 @pytest.mark.parametrize("name", ["start.js", "facets.js", "panels.css"])
 def test_a_part_that_cannot_be_loaded_is_there_once_the_dialog_opens_again(page, configure, serving, name):
     with serving.SiteServer(configure()) as server:
-        page.route(f"**/semsearch/{name}", lambda route: route.abort(), times=2)
+        page.route(f"**/semsearch/{name}*", lambda route: route.abort(), times=2)
         lost = []
         page.on("requestfailed", lambda request: lost.append(request.url))
         open_box(page, server)

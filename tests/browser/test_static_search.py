@@ -6,9 +6,7 @@ import gzip
 import json
 import random
 import shutil
-import subprocess
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +25,6 @@ from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over
 )
 from tests.integration.sites import THEMES
 from tests.made_index import built, declared, made_chunk, made_page
-from tests.static_engine import node
 from tests.word_hash import WordHashEmbedder
 
 pytestmark = pytest.mark.browser
@@ -561,22 +558,7 @@ IN_FIREFOX = """(async () => {
 })()"""
 
 
-def test_firefox_searches_too(static_site, serving, tmp_path):
-    firefox = shutil.which("firefox-esr") or shutil.which("firefox")
-    if firefox is None:
-        pytest.skip("no Firefox here: apt-get install firefox-esr")
-    profile = tmp_path / "firefox"
-    profile.mkdir()
-    options = ["--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
-    process = subprocess.Popen([firefox, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    try:
-        address = next(line.split()[-1] for line in process.stderr if "BiDi listening on" in line)
-        with serving.SiteServer(static_site("readthedocs"), csp="default-src 'self'") as server:
-            command = [node(), str(Path(__file__).with_name("firefox.mjs")), address, server.url, IN_FIREFOX]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=180)
-        assert done.returncode == 0, done.stderr
-        answer = json.loads(done.stdout)
+def test_firefox_searches_too(static_site, serving, firefox):
+    with serving.SiteServer(static_site("readthedocs"), csp="default-src 'self'") as server:
+        answer = firefox(server.url, IN_FIREFOX)
         assert answer["value"].startswith("static: Authentication"), answer
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)

@@ -55,7 +55,20 @@ def test_modules_loaded_later_import_existing_files(joined):
 def test_modules_loaded_later_import_from_the_joined_dialog(joined):
     assert set(IMPORT.findall((joined / "start.js").read_text("utf-8"))) == {"./dialog.js"}
     assert set(IMPORT.findall((joined / "static/engine.js").read_text("utf-8"))) == {"../dialog.js"}
-    assert set(IMPORT.findall((joined / "paste.js").read_text("utf-8"))) == {"./static/text.js"}
+    assert set(IMPORT.findall((joined / "preview.js").read_text("utf-8"))) == {"./dialog.js"}
+
+
+def test_a_module_that_is_imported_at_run_time_imports_at_most_the_dialog(joined):
+    """Firefox does not request a module again that it could not get for another one."""
+    texts = {path: path.read_text("utf-8") for path in joined.rglob("*.js")}
+    imported = {
+        path.parent / name
+        for path, text in texts.items()
+        for name in re.findall(r'(?:resolve|later)\("\./([\w/]+\.js)"', text)
+    }
+    assert {path.name for path in imported} >= {"chips.js", "empty.js", "preview.js", "paste.js", "phrases.js"}
+    for path in imported:
+        assert {(path.parent / address).resolve() for address in IMPORT.findall(texts[path])} <= {joined / "dialog.js"}
 
 
 def test_no_comment_is_published(joined):

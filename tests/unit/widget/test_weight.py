@@ -23,7 +23,6 @@ LATER = BESIDE | {
     "fallback.js",
     "insights.js",
     "failover.js",
-    "markdown.js",
     "mode.js",
     "more.js",
     "notice.js",

@@ -3,6 +3,7 @@
 import { draw } from "./draw.js";
 import { follow } from "./follow.js";
 import { Keys } from "./keys.js";
+import { load } from "./load.js";
 import { optionsOf } from "./results.js";
 import { Search } from "./search.js";
 import { Address, keepOpened, openedFrom, sameQuestion, sharedSearch, Store } from "./state.js";
@@ -145,7 +146,7 @@ export class SemsearchDialog extends HTMLElement {
       event.preventDefault();
       // If the file gets lost, the text arrives as the browser would paste it.
       const whole = () => document.execCommand("insertText", false, text);
-      import("./paste.js").then(({ paste }) => paste(input, text), whole);
+      load(import.meta.resolve("./paste.js")).then(({ paste }) => paste(input, text)).catch(whole);
     });
     input.addEventListener("compositionend", typed);
     input.addEventListener("copy", (event) => this.#copyLink(event));
@@ -221,18 +222,18 @@ export class SemsearchDialog extends HTMLElement {
    * counts, and again when the part is next needed. After an error in its code, a module is not loaded again.
    */
   later(module, place, name = "filled") {
-    const load = async (isLast) => {
+    const bring = async (isLast) => {
       try {
-        const part = await import(module).catch(() => null);
-        if (part) return await part.fill(place, this);
+        const part = await load(import.meta.resolve(module));
+        return await part.fill(place, this);
       } catch (error) {
-        if (!(error instanceof Event)) throw error; // otherwise a style sheet got lost
+        if (!(error instanceof Event)) throw error; // otherwise a file got lost
       }
       if (isLast) return void (place[name] = null);
       await new Promise((done) => setTimeout(done, AGAIN));
-      return load(true);
+      return bring(true);
     };
-    return (place[name] ??= load());
+    return (place[name] ??= bring());
   }
 
   #loadBeside() {
@@ -267,7 +268,7 @@ export async function start(host, { config, root, base, mac }, element = Semsear
   const spoken = config.languages?.some((tag) => primary(tag) === primary(lang)); // a theme may write pt for pt-BR
   const reader = spoken && { language: lang };
   const { language = lang } = reader || config;
-  const choice = config.static && import("./static/engine.js").then(({ choose }) => choose(config, root));
+  const choice = config.static && load(import.meta.resolve("./static/engine.js")).then(({ choose }) => choose(config, root));
   const engine = Promise.resolve(choice).catch(() => null);
   const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);

@@ -1,9 +1,9 @@
 /* The facets beside the results. Loaded if a site has facets. */
 
 import { composes } from "./keys.js";
+import { load } from "./load.js";
 import { countFilters, valuesOf } from "./state.js";
 import { button, h, icon, set } from "./ui.js";
-import { facetBox, RANGES } from "./values.js";
 
 const ENGLISH = {
   find_in: "Find in {field}",
@@ -17,16 +17,16 @@ export async function fill(panel, parts) {
   const { store, t } = parts;
   t.add(ENGLISH);
   // Loaded before any group is shown: a group that grows later would push the others down.
+  const { facetBox, RANGES } = await load(import.meta.resolve("./values.js"));
   const ranged = store.state.fields.some(({ type }) => RANGES.includes(type));
-  const ranges = ranged && (await import("./ranges.js").catch(() => null));
+  const ranges = ranged && (await load(import.meta.resolve("./ranges.js")));
   const groups = { __proto__: null };
   let opened = 0;
   store.on(["answer", "filters"], ({ answer, filters, fields }) => {
     if (!answer?.facets) return;
     for (const field of fields) {
       const isRange = RANGES.includes(field.type);
-      if (isRange && !ranges) continue;
-      const shown = (groups[field.name] ??= isRange ? rangeGroup(parts, field, ranges) : new ValueGroup(parts, field));
+      const shown = (groups[field.name] ??= isRange ? rangeGroup(parts, field, ranges) : new ValueGroup(parts, field, facetBox));
       const { group, badge } = shown;
       if (!group.parentNode) {
         group.open = opened++ < OPEN;
@@ -79,12 +79,12 @@ class ValueGroup {
   #boxes = new Map(); // by value
   #whole = false; // the reader wants all values
 
-  constructor(parts, field) {
+  constructor(parts, field, facetBox) {
     const label = parts.t("find_in", { field: field.label });
     const find = h("input.ss-find", { type: "text", placeholder: label, "aria-label": label });
     const list = h("div.ss-values", { role: "group", "aria-label": field.label });
     const all = button("ss-quiet", { tabindex: -1 }, () => this.#showAll());
-    Object.assign(this, { parts, field, find, list, all, ...groupOf(field, find, list, all) });
+    Object.assign(this, { parts, field, facetBox, find, list, all, ...groupOf(field, find, list, all) });
     find.addEventListener("input", () => this.#narrow());
     this.group.addEventListener("keydown", (event) => {
       if (composes(event)) return;
@@ -105,7 +105,7 @@ class ValueGroup {
     for (const [value, { row }] of boxes) if (!shown.has(value)) (row.remove(), boxes.delete(value));
     const ordered = [...shown].sort(([a], [b]) => chosen.includes(b) - chosen.includes(a));
     ordered.forEach(([value, count], index) => {
-      if (!boxes.has(value)) boxes.set(value, facetBox(this.parts, this.field, value));
+      if (!boxes.has(value)) boxes.set(value, this.facetBox(this.parts, this.field, value));
       const { row, update: refresh } = boxes.get(value);
       refresh(count, chosen.includes(value));
       const place = list.children[index] ?? null;

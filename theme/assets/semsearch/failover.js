@@ -1,5 +1,6 @@
 /* Chooses the engine that answers while the sidecar is missing or slow, and tries the sidecar again. Loaded when needed. */
 
+import { load } from "./load.js";
 import { pick } from "./search.js";
 import { isQuestion, questionKey } from "./state.js";
 
@@ -30,7 +31,7 @@ export class Failover {
   async answer(question, signal) {
     for (const module of this.reserves)
       try {
-        const { openIndex } = await import(module);
+        const { openIndex } = await load(import.meta.resolve(module));
         const engine = await openIndex(this.search, this.mode);
         const found = await engine.search(question, signal, this.search.store);
         return this.mode === "building" ? { ...found, mode: this.mode } : found;

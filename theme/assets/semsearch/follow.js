@@ -1,5 +1,6 @@
 /* Keeps the field, the lines around the list and the announcements in step with the state, and loads parts on demand. */
 
+import { load } from "./load.js";
 import { optionsOf } from "./results.js";
 import { countFilters, questionKey } from "./state.js";
 import { set } from "./ui.js";
@@ -33,7 +34,7 @@ function loadParts(box) {
     if (!box.isOpen) return;
     box.address.update(state);
     if (!list.childElementCount) return;
-    import("./empty.js").catch(() => {}); // without it, the first question without results would show nothing at first
+    load(import.meta.resolve("./empty.js")).catch(() => {}); // without it, the first question without results would show nothing at first
     box.later("./why.js", list);
     if (state.fields.some(({ values }) => values)) box.later("./suggest.js", box.offer);
     if (box.preview.checkVisibility()) box.later("./preview.js", box.preview);

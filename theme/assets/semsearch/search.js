@@ -1,5 +1,6 @@
 /* Sends queries to a search engine, and puts its answers into the state unless they are outdated. */
 
+import { load } from "./load.js";
 import { activeFilters, appendFilters, isQuestion } from "./state.js";
 import { translatedFacets } from "./ui.js";
 
@@ -119,7 +120,7 @@ export class Search {
   }
 
   async extend(name, ...given) {
-    const module = await import("./more.js").catch((error) => this.reportError(error));
+    const module = await load(import.meta.resolve("./more.js")).catch((error) => this.reportError(error));
     await module?.[name](this, ...given);
   }
 
@@ -242,7 +243,7 @@ export class Search {
 
   /** Null if the site cannot be reached either. */
   async #loadFailover() {
-    const { Failover } = await import("./failover.js").catch(() => ({}));
+    const { Failover } = await load(import.meta.resolve("./failover.js")).catch(() => ({}));
     return (this.failover ??= Failover ? new Failover(this) : null);
   }
 }

@@ -34,8 +34,15 @@
       .catch(() => (settling = null))
       .then((found) => (config = found ?? {})));
 
+  /* Imports a module. Firefox and Safari never request one again that they could not get without a connection. */
+  const bring = async (name) => {
+    const { href } = new URL(name, base);
+    if (!navigator.onLine) await fetch(href);
+    return import(href);
+  };
+
   /* Calls a function of a module that few pages need. */
-  const call = async (name, ...given) => (await import(new URL("rare.js", base).href))[name](...given);
+  const call = async (name, ...given) => (await bring("rare.js"))[name](...given);
 
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
@@ -213,8 +220,8 @@
       try {
         // A preload that fails makes the style sheet fail too, even later.
         if (navigator.onLine) addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
-        const names = config?.static ? ["dialog", "static/engine"] : ["dialog"];
-        const parts = Promise.all(names.map((name) => import(new URL(`${name}.js`, base).href)));
+        const names = config?.static ? ["dialog.js", "static/engine.js"] : ["dialog.js"];
+        const parts = Promise.all(names.map(bring));
         if (config?.static && !config.api_url) ahead();
         const [, [module]] = await Promise.all([settle(), parts]);
         await module.start(host, { config: await settle(), root, base, mac });

@@ -1,6 +1,5 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
-import { valuesOf } from "./state.js";
 import { button, h, icon, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
@@ -68,7 +67,9 @@ export async function fill(view, parts) {
   function render(state) {
     // The view stays until an answer replaces it.
     set(view, "hidden", !!state.answer);
-    if (!state.answer) replace(view, recentSection(parts, state.mode, again), suggestions(parts), chips);
+    if (state.answer) return;
+    replace(view, recentSection(parts, state.mode, again), suggestions(parts), chips);
+    if (state.fields.length) parts.later("./values.js", chips);
   }
   const again = () => render(store.state);
 
@@ -77,7 +78,6 @@ export async function fill(view, parts) {
   });
   fillFoot(parts);
   store.on(["open", "answer", "mode"], render);
-  if (store.state.fields.length) import("./values.js").then((values) => fillChips(chips, parts, values));
 }
 
 const queryButton = ({ ask }, query, name) =>
@@ -112,27 +112,6 @@ function suggestions(parts) {
   if (!queries?.length) return "";
   const rows = queries.map((query) => h("li.ss-recent", {}, queryButton(parts, query, "search")));
   return captioned(t("suggestions"), h("ul", {}, rows));
-}
-
-/** A facet's most frequent values before a question: a click lists their pages. */
-function fillChips(place, parts, { facetBox, RANGES }) {
-  const { store } = parts;
-
-  function chipSection(field, chosen) {
-    const chips = field.values.slice(0, 8).map(({ value, count }) => {
-      const { row, update } = facetBox(parts, field, value);
-      update(count, chosen.includes(`${value}`));
-      row.classList.add("ss-chip");
-      return row;
-    });
-    return set(captioned(field.label, h("div.ss-chips", {}, chips)), "role", "group");
-  }
-
-  store.on(["fields", "filters", "answer"], ({ answer, fields, filters }) => {
-    if (answer) return;
-    const listed = fields.filter(({ type, values }) => !RANGES.includes(type) && values?.length);
-    replace(place, listed.map((field) => chipSection(field, valuesOf(filters[field.name]))));
-  });
 }
 
 /** Lists the keys. */

@@ -1,9 +1,9 @@
 /* Offers the filter that the question names, from the facet values that are loaded. Loaded with the first results. */
 
 import { plain } from "./excerpt.js";
+import { load } from "./load.js";
 import { toggled } from "./state.js";
 import { button, h, isolated, replace } from "./ui.js";
-import { valueText } from "./values.js";
 
 const ENGLISH = {
   suggest_filter: "Filter: {filter}",
@@ -11,7 +11,8 @@ const ENGLISH = {
 const SHORTEST = 3; // letters
 const BEGINNING = /^how to\b/; // of questions, and the name of a section of many sites
 
-export function fill(place, { store, t, setFilters, input, status }) {
+export async function fill(place, { store, t, setFilters, input, status }) {
+  const { valueText } = await load(import.meta.resolve("./values.js"));
   t.add(ENGLISH);
   // The field has the direction of its text.
   const towardsEnd = () => (getComputedStyle(input).direction === "rtl" ? ["ArrowLeft", "←"] : ["ArrowRight", "→"]);

@@ -1,7 +1,7 @@
-/* One value of a facet, as text and as a check box. Loaded if a site has facets or several languages. */
+/* One value of a facet, as text and as a check box; and the values before a question. Loaded if a site has facets. */
 
-import { toggled } from "./state.js";
-import { h } from "./ui.js";
+import { toggled, valuesOf } from "./state.js";
+import { h, replace } from "./ui.js";
 
 const ENGLISH = {
   yes: "Yes",
@@ -37,4 +37,26 @@ export function facetBox({ t, setFilters, store }, field, value) {
     count.textContent = t.number(number ?? 0);
   };
   return { row, box, text: text.toLowerCase(), update };
+}
+
+/** Shows a facet's most frequent values before a question: a click lists their pages. */
+export function fill(place, parts) {
+  const { store } = parts;
+
+  function chipSection(field, chosen) {
+    const chips = field.values.slice(0, 8).map(({ value, count }) => {
+      const { row, update } = facetBox(parts, field, value);
+      update(count, chosen.includes(`${value}`));
+      row.classList.add("ss-chip");
+      return row;
+    });
+    const names = { role: "group", "aria-label": field.label };
+    return h("section", names, h("div.ss-caption", {}, field.label), h("div.ss-chips", {}, chips));
+  }
+
+  store.on(["fields", "filters", "answer"], ({ answer, fields, filters }) => {
+    if (answer) return;
+    const listed = fields.filter(({ type, values }) => !RANGES.includes(type) && values?.length);
+    replace(place, listed.map((field) => chipSection(field, valuesOf(filters[field.name]))));
+  });
 }

@@ -1,5 +1,6 @@
 /* The search engine of sites without a server: a worker searches the static bundle and answers as the sidecar does. */
 
+import { load } from "../load.js";
 import { toAnswer } from "../search.js";
 import { activeFilters } from "../state.js";
 
@@ -162,7 +163,7 @@ class StaticEngine {
 
   /** Searches on the page's own thread, if workers are forbidden or the assets are on another host. */
   #stay(take) {
-    const answering = import("./answering.js").then(({ createAnswering }) => createAnswering(this.root));
+    const answering = load(import.meta.resolve("./answering.js")).then(({ createAnswering }) => createAnswering(this.root));
     this.post = async (message) => {
       const answer = await answering.catch(({ message: text }) => () => ({ error: { message: text } }));
       take({ data: { id: message.id, ...(await answer(message)) } });

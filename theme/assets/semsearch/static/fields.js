@@ -1,5 +1,7 @@
 /* Fields of pages and chunks: how filters become masks, and how values are counted. See searching/columns.py. */
 
+import { load } from "../load.js";
+
 /** The values of a field and the pairs of row and value. Rows are pages, or chunks if `ofChunks` is set. */
 class Column {
   constructor(name, type, { rows, values, entryRows, entryCodes, ofChunks = false }) {
@@ -78,7 +80,7 @@ export class Fields {
       const values = this.core.json(part("values")) ?? [];
       return new Column(name, facets[number].type, { rows, values, entryRows, entryCodes });
     }
-    const [{ readColumn }, blocks] = await Promise.all([import("./other_fields.js"), this.bundle.read("fields.bin")]);
+    const [{ readColumn }, blocks] = await Promise.all([load(import.meta.resolve("./other_fields.js")), this.bundle.read("fields.bin")]);
     return new Column(name, ...readColumn(name, blocks));
   }
 }

@@ -1,11 +1,9 @@
 /* Finds the rows in which words follow each other. Loaded for a phrase in quotation marks. */
 
-import { varintReader } from "./bundle.js";
-import { summed } from "./words.js";
-
-export async function phraseRows(bundle, terms) {
+export async function phraseRows(bundle, terms, readers) {
+  const read = (blocks) => readPositions(blocks, readers);
   const [first, ...rest] = await Promise.all(
-    terms.map(async (term) => (await bundle.shard("positions", term, readPositions)).get(term) ?? new Map()),
+    terms.map(async (term) => (await bundle.shard("positions", term, read)).get(term) ?? new Map()),
   );
   if (!first) return [];
   const follows = (row, place) => rest.every((found, distance) => found.get(row)?.includes(place + distance + 1));
@@ -13,7 +11,7 @@ export async function phraseRows(bundle, terms) {
 }
 
 /** Maps each word to its rows, and each row to the positions of the word. */
-function readPositions(blocks) {
+function readPositions(blocks, { summed, varintReader }) {
   const [nextRow, nextCount, nextPlace] = ["rows", "counts", "places"].map((name) => varintReader(blocks.array(name)));
   const sizes = blocks.array("sizes");
   return new Map(

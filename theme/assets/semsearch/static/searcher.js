@@ -1,5 +1,6 @@
 /* Answers questions as the HTTP API does (`granularity: page`), from the files of a static bundle. */
 
+import { load } from "../load.js";
 import { Bundle } from "./bundle.js";
 import { chunkMap, shownOf } from "./chunk_map.js";
 import { makeExcerpt } from "./excerpts.js";
@@ -29,7 +30,7 @@ export class Searcher {
     const bundle = await Bundle.open(root, cache);
     const searcher = new Searcher(bundle, await bundle.read("core.bin"));
     if (bundle.pointer.languages) {
-      const { Languages } = await import("./languages.js");
+      const { Languages } = await load(import.meta.resolve("./languages.js"));
       searcher.languages = new Languages(bundle.pointer, searcher.core);
     }
     return searcher;
@@ -38,12 +39,12 @@ export class Searcher {
   /** After `patience` milliseconds it answers by words alone (`loading`), after `hurry` with some results (`partial`). */
   async search({ query, mode = "hybrid", filters = [], facets = [], patience, correct, hurry, ...options }) {
     const started = performance.now();
-    if (!query.trim()) return (await import("./listing.js")).browse(this, { filters, facets, started, ...options });
+    if (!query.trim()) return (await load(import.meta.resolve("./listing.js"))).browse(this, { filters, facets, started, ...options });
     const read = await this.#read({ text: query.trim(), mode, filters, patience, correct, options });
     const { given, corrections, filtered, phrases, missing } = read;
     const found = this.#ranked(given, filtered, phrases);
     const { limit = 10, offset = 0, include_weak, sort } = options;
-    if (sort === "newest") await (await import("./listing.js")).sortByDay(this, found);
+    if (sort === "newest") await (await load(import.meta.resolve("./listing.js"))).sortByDay(this, found);
     const shown = found.pages.slice(offset, Math.min(offset + limit, include_weak ? Infinity : found.total));
     const [results, counts] = await Promise.all([
       this.#writeInOrder(shown, found, given, hurry),

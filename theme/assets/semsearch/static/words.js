@@ -1,5 +1,6 @@
 /* Looks up words in the shards of a bundle: posting lists, corrections, completions, phrases; and matches words. */
 
+import { load } from "../load.js";
 import { varintReader } from "./bundle.js";
 import { isAscii, termsOf } from "./text.js";
 
@@ -138,7 +139,7 @@ export class Words {
     const isToken = this.meaning?.hasToken(word).catch(() => false); // words are found without the files of meaning
     const limit = letters.length > LONGEST_ABBREVIATION ? Infinity : 1;
     const [longer, known, all] = await Promise.all([this.beginningWith(word, limit), isToken, this.#list(word)]);
-    const { otherSpellings, typos } = await import("./typos.js");
+    const { otherSpellings, typos } = await load(import.meta.resolve("./typos.js"));
     const spelt = otherSpellings(word).find((other) => all.some(([written]) => written === other));
     if (spelt) return [spelt];
     if (known || (longer.length && !finished)) return [];
@@ -160,14 +161,14 @@ export class Words {
   /** Returns the parts of a compound; the script is loaded on sites in a language with compounds. */
   async divided(word, isPart, links) {
     if (!links.length) return [];
-    const { divideCompound } = await import("./compounds.js");
+    const { divideCompound } = await load(import.meta.resolve("./compounds.js"));
     return divideCompound(word, isPart, links);
   }
 
   /** Returns the rows in which words follow each other. */
   async phraseRows(terms) {
-    const { phraseRows } = await import("./phrases.js");
-    return phraseRows(this.bundle, terms);
+    const { phraseRows } = await load(import.meta.resolve("./phrases.js"));
+    return phraseRows(this.bundle, terms, { summed, varintReader });
   }
 
   /** Returns [word, number of chunks] of all words with the same first character, and perhaps of others. */

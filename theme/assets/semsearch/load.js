@@ -1,0 +1,17 @@
+/* Imports the modules that are loaded when they are needed. */
+
+const lost = {}; // how often, by address
+
+/**
+ * Imports a module. Firefox and Safari remember for ever that an address gave no module, so the next attempt has another
+ * one. A module that gets lost is reported with an event, as a lost style sheet is.
+ */
+export async function load(address) {
+  const times = lost[address] ?? 0;
+  try {
+    return await import(times ? `${address}?${times}` : address);
+  } catch ({ message }) {
+    lost[address] = times + 1;
+    throw new ErrorEvent("error", { message });
+  }
+}
