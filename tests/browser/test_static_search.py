@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import shutil
+from collections import Counter
 from datetime import date
 
 import numpy as np
@@ -562,3 +563,19 @@ def test_firefox_searches_too(static_site, serving, firefox):
     with serving.SiteServer(static_site("readthedocs"), csp="default-src 'self'") as server:
         answer = firefox(server.url, IN_FIREFOX)
         assert answer["value"].startswith("static: Authentication"), answer
+
+
+def test_firefox_asks_for_a_lost_engine_again(static_site, serving, firefox):
+    with serving.SiteServer(static_site()) as server:
+        server.unavailable = Counter({"worker.js": 1, "answering.js": 2, "typos.js": 2})
+        answer = firefox(server.url, IN_FIREFOX)
+        assert answer["value"].startswith("static: Authentication"), answer
+        assert server.unavailable.total() == 0
+
+
+def test_an_engine_that_got_lost_is_there_for_the_next_attempt(page, static_site, serving):
+    with serving.SiteServer(static_site()) as server:
+        server.unavailable = Counter({"worker.js": 1, "answering.js": 1})
+        page.goto(f"{server.url}#semsearch=rotate+an+access+token")
+        page.locator(f"{MODE}[data-mode=static]").wait_for()
+        expect_first(page, "Authentication")

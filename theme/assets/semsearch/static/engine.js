@@ -163,9 +163,18 @@ class StaticEngine {
 
   /** Searches on the page's own thread, if workers are forbidden or the assets are on another host. */
   #stay(take) {
-    const answering = load(import.meta.resolve("./answering.js")).then(({ createAnswering }) => createAnswering(this.root));
+    let answering = null;
+    const open = async () => {
+      try {
+        const { createAnswering } = await load(import.meta.resolve("./answering.js"));
+        return createAnswering(this.root);
+      } catch ({ message }) {
+        answering = null; // the next question tries again
+        return () => ({ error: { message } });
+      }
+    };
     this.post = async (message) => {
-      const answer = await answering.catch(({ message: text }) => () => ({ error: { message: text } }));
+      const answer = await (answering ??= open());
       take({ data: { id: message.id, ...(await answer(message)) } });
     };
     for (const { message } of this.#calls.values()) this.post(message);
