@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
-from tests.browser.asking import INPUT, OPTION, ask, expect_titles, hold, until
+from tests.browser.asking import INPUT, OPTION, ask, expect_titles, hold, open_box, put_question, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -45,6 +45,26 @@ def test_changing_a_filter_cancels_a_pending_enter(page, site, released):
     released.set()
     expect_titles(page, "Authentication", "Errors and status codes", "Installation")
     assert page.locator("dialog[open]").count() == 1
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (360, 700), (900, 400)])
+@pytest.mark.parametrize("query", ["", "token"])
+def test_what_scrolls_is_no_tab_stop(page, build_site, serving, size, query):
+    """Firefox makes a stop of whatever scrolls, Chromium only if there is no other one in it."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        open_box(page, server)
+        page.locator(".ss-chip").first.wait_for()
+        if query:
+            put_question(page, query)
+            page.locator("#semsearch-facets .ss-values").first.wait_for(state="attached")
+        scrolling = page.evaluate(
+            """() => [...document.querySelectorAll("semsearch-dialog *")]
+              .filter((part) => /auto|scroll/.test(getComputedStyle(part).overflowY))
+              .map((part) => [part.className, part.getAttribute("tabindex")])"""
+        )
+        assert scrolling
+        assert {name: stop for name, stop in scrolling if stop != "-1"} == {}
 
 
 def test_a_value_ticked_by_key_in_the_start_view_leaves_the_focus_in_the_field(page, site):

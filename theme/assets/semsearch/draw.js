@@ -3,6 +3,8 @@
 import { createResults } from "./results.js";
 import { button, h, icon, set } from "./ui.js";
 
+const SCROLLS = { tabindex: -1 }; // otherwise Firefox makes the element a Tab stop
+
 export function draw(box) {
   const { t } = box;
   box.list = createResults(box);
@@ -53,7 +55,7 @@ function drawMessages(box) {
 function drawFilters(box) {
   const group = { role: "group", "aria-label": box.t("filters") };
   box.badge = h("span.ss-badge");
-  box.facets = h("div.ss-facets", { ...group, id: `${box.prefix}-facets` });
+  box.facets = h("div.ss-facets", { ...group, ...SCROLLS, id: `${box.prefix}-facets` });
   const sheet = { "aria-expanded": "false", "aria-controls": box.facets.id };
   box.toggle = button("ss-toggle", sheet, () => box.openSheet(), icon("filter"), box.t("filters"), box.badge);
   box.active = h("div.ss-active", { ...group, hidden: true });
@@ -67,9 +69,9 @@ function drawMain(box) {
   box.next = button("ss-button", {}, () => search.extend("addPages", false, box.list), t("more_results"));
   box.link = h("a.ss-button", {}, t("as_page"));
   box.ends = h("div.ss-offers", {}, box.next, config.results_page && box.link);
-  box.start = h("div.ss-start"); // filled by start.js
+  box.start = h("div.ss-start", SCROLLS); // filled by start.js
   box.chips = h("div.ss-chip-groups"); // filled by start.js
-  box.scroller = h("div.ss-scroll", {}, box.start, box.notice, box.empty, box.list, box.ends);
-  box.preview = h("section.ss-preview", { "aria-label": t("preview"), "data-semsearch": "preview" });
-  box.main = h("div.ss-main", {}, box.facets, box.scroller, box.preview);
+  box.scroller = h("div.ss-scroll", SCROLLS, box.start, box.notice, box.empty, box.list, box.ends);
+  box.preview = h("section.ss-preview", { ...SCROLLS, "aria-label": t("preview"), "data-semsearch": "preview" });
+  box.main = h("div.ss-main", SCROLLS, box.facets, box.scroller, box.preview);
 }

@@ -82,7 +82,7 @@ class ValueGroup {
   constructor(parts, field, facetBox) {
     const label = parts.t("find_in", { field: field.label });
     const find = h("input.ss-find", { type: "text", placeholder: label, "aria-label": label });
-    const list = h("div.ss-values", { role: "group", "aria-label": field.label });
+    const list = h("div.ss-values", { role: "group", "aria-label": field.label, tabindex: -1 }); // as in draw.js
     const all = button("ss-quiet", { tabindex: -1 }, () => this.#showAll());
     Object.assign(this, { parts, field, facetBox, find, list, all, ...groupOf(field, find, list, all) });
     find.addEventListener("input", () => this.#narrow());
