@@ -212,6 +212,14 @@ def test_the_dialog_leads_to_the_page(page, built, serving):
         page.wait_for_url(server.url + "search/?query=token&f.tags=api")
 
 
+def test_the_page_does_not_lead_to_itself(page, built, serving):
+    with serving.SiteServer(built("mkdocs")) as server:
+        page.goto(server.url + "search/?query=token")
+        page.locator(OPTION).first.wait_for()
+        page.locator("semsearch-page .ss-preview .ss-title").wait_for()
+        assert page.get_by_text("Open as a page").count() == 0
+
+
 def test_without_javascript_it_is_a_form_to_the_sidecar(browser, built, serving):
     with serving.SiteServer(built("mkdocs")) as server:
         context = browser.new_context(java_script_enabled=False)

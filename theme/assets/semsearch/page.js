@@ -45,6 +45,7 @@ class SemsearchPage extends SemsearchDialog {
   }
 
   frame(...parts) {
+    this.link.remove(); // it leads here
     return h("div.ss-dialog.ss-inline", {}, parts);
   }
 
