@@ -31,6 +31,15 @@ DRAWN = """() => new Promise((done) => {
 })"""
 ANSWERED = """query => [...document.querySelectorAll("semsearch-dialog, semsearch-page")]
   .some(box => box.store?.state.answer?.query.trim() === query.trim())"""
+UNTIL = """const until = async (selector) => {
+  for (let left = 1000; left; left -= 1) {
+    if (document.querySelector(selector)) return document.querySelector(selector);
+    await new Promise((go) => setTimeout(go, 20));
+  }
+  throw new Error(selector);
+};"""
+"""In scripts for Firefox: `await until(selector)` gives an element once it is there."""
+
 TITLES = """titles => JSON.stringify(titles) === JSON.stringify(
   [...document.querySelectorAll("[data-semsearch=list] [role=group]")].map(group => group.ariaLabel))"""
 

@@ -13,6 +13,7 @@ from tests.browser.asking import (
     HELD,
     INPUT,
     OPTION,
+    UNTIL,
     expect_titles,
     hold,
     open_box,
@@ -27,13 +28,6 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.browser
 
 MODE = "[data-semsearch=mode]"
-UNTIL = """const until = async (selector) => {
-  for (let left = 1000; left; left -= 1) {
-    if (document.querySelector(selector)) return document.querySelector(selector);
-    await new Promise((go) => setTimeout(go, 20));
-  }
-  throw new Error(selector);
-};"""
 
 
 @pytest.fixture

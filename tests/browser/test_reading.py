@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import INPUT, OPTION, ask, until
+from tests.browser.asking import INPUT, OPTION, UNTIL, ask, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -268,6 +268,50 @@ def test_badges_mark_code_tables_and_api_entries(page, site):
         ["Table"],
         ["API"],
     ]
+
+
+def answer_with_table(server, *rows):
+    """Makes every section a paragraph and a table."""
+    content = "\n".join(["An introduction.", "", *(f"| {' | '.join(row)} |" for row in rows)])
+
+    def change(body):
+        for result in body["results"]:
+            for section in result["sections"]:
+                section.update(content=content, excerpt=content, highlights=[])
+        return body
+
+    server.sidecar.change = change
+
+
+def test_a_wide_table_scrolls_and_the_text_around_it_does_not(page, site):
+    answer_with_table(site, ["x" * 300, "meaning"], ["a", "b"])
+    ask(page, site, "token")
+    page.locator(f"{PREVIEW} td").first.wait_for()
+    overflow = "part => part.scrollWidth > part.clientWidth + 1"
+    assert page.locator(f"{PREVIEW} .ss-table").first.evaluate(overflow)
+    assert not page.locator(f"{PREVIEW} .ss-excerpt").first.evaluate(overflow)
+
+
+WORDS_IN_TWO_LINES = f"""(async () => {{
+  {UNTIL}
+  await until("semsearch-dialog");
+  semsearch.open();
+  const field = await until("[data-semsearch=input]");
+  field.value = "token";
+  field.dispatchEvent(new Event("input", {{bubbles: true}}));
+  await until(".ss-preview td code");
+  const words = [...document.querySelectorAll(".ss-preview td code")];
+  return JSON.stringify(words.filter((word) => word.getClientRects().length > 1).map((word) => word.textContent));
+}})()"""
+
+
+def test_firefox_breaks_no_word_in_a_table(build_site, serving, firefox):
+    kinds = ["`type`", "text", "required", "`string`, `list`, `integer`, `number`, `date` or `boolean`"]
+    told = ["`label`", "text", "made from the name: `min_version` becomes Min version", "what readers see"]
+    with serving.SiteServer(build_site("material")) as server:
+        answer_with_table(server, ["key", "type", "default", "meaning"], kinds, told)
+        answer = firefox(server.url, WORDS_IN_TWO_LINES)
+        assert answer["value"] == "[]", answer
 
 
 def test_numbered_lists_keep_their_numbers(page, site):

@@ -18,7 +18,7 @@ export function renderMarkdown(text, highlights) {
       root.append(h(type, {}, items));
     } else if (type === "table") {
       const rows = ranges.map((range) => h("tr", {}, cellsOf(text, highlights, range, "td")));
-      root.append(h("table", {}, h("tbody", {}, rows)));
+      root.append(h("div.ss-table", {}, h("table", {}, h("tbody", {}, rows))));
     } else if (type === "dt" || type === "dd")
       root.append(...ranges.map((range) => h(`p.ss-${type}`, {}, writeLine(text, highlights, ...range))));
     else root.append(h("p", {}, writeLine(text, highlights, start, end)));
