@@ -9,6 +9,8 @@ from tests.browser.asking import INPUT, OPTION, UNTIL, ask, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
+from .conftest import CHROMIUM, FLAGS
+
 pytestmark = pytest.mark.browser
 
 PREVIEW = "[data-semsearch=preview]"
@@ -312,6 +314,20 @@ def test_firefox_breaks_no_word_in_a_table(build_site, serving, firefox):
         answer_with_table(server, ["key", "type", "default", "meaning"], kinds, told)
         answer = firefox(server.url, WORDS_IN_TWO_LINES)
         assert answer["value"] == "[]", answer
+
+
+def test_excerpts_end_with_a_whole_line_for_readers_with_a_minimum_font_size(browser, site):
+    chromium = browser.browser_type.launch(
+        executable_path=CHROMIUM, args=[*FLAGS, "--blink-settings=minimumFontSize=20"]
+    )
+    page = chromium.new_page()
+    ask(page, site, "token")
+    lines = page.locator(".ss-list .ss-excerpt").evaluate_all(
+        "found => found.map((part) => part.clientHeight / parseFloat(getComputedStyle(part).lineHeight))"
+    )
+    chromium.close()
+    assert lines
+    assert all(abs(number - round(number)) < 0.05 for number in lines), lines
 
 
 def test_numbered_lists_keep_their_numbers(page, site):
