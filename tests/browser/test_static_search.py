@@ -143,8 +143,9 @@ def test_a_file_host_is_probed_for_a_sidecar_once_per_visit(page, static_site, s
         assert failed == [f"{server.url}-/semsearch/api/v1/facets"]
 
 
-def test_sidecar_on_the_same_origin_is_preferred_to_the_files(page, static_site, serving):
-    with serving.SiteServer(static_site(static="auto", api_url="/-/semsearch")) as server:
+@pytest.mark.parametrize("entries", [{"api_url": "/-/semsearch"}, {}], ids=["named", "default"])
+def test_sidecar_on_the_same_origin_is_preferred_to_the_files(page, static_site, serving, entries):
+    with serving.SiteServer(static_site(static="auto", **entries)) as server:
         page.add_init_script(NO_TIME_LIMITS)
         failed = failures_of(page)
         ask(page, server, "rotate an access token")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.asking import DIALOG, INPUT, OPTION, TRIGGERS, put_question, read_config, until
 from tests.integration.sites import THEMES
@@ -97,6 +97,34 @@ def test_a_site_that_leaves_its_triggers_to_the_theme_keeps_its_search(page, con
         page.wait_for_function("!document.activeElement.matches('.md-search__input')")
         page.keyboard.press("Control+k")
         page.locator(DIALOG).wait_for()
+
+
+OWN_FIELD = """() => {
+  const field = document.createElement('input');
+  field.dataset.semsearch = 'open';
+  document.body.prepend(field);
+}"""
+
+
+def test_elements_of_ones_own_open_the_dialog_if_triggers_are_left_to_the_theme(page, configure, serving):
+    with serving.SiteServer(configure("material", triggers=False, shortcut=["/"])) as server:
+        read_config(page, server.url)
+        page.evaluate("document.body.prepend(Object.assign(document.createElement('button'), {textContent: 'Ours'}))")
+        page.evaluate("document.querySelector('body > button').dataset.semsearch = 'open'")
+        page.get_by_role("button", name="Ours").click()
+        page.locator(DIALOG).wait_for()
+        page.locator(f"{DIALOG} kbd", has_text="Esc").wait_for()
+        assert page.locator(f"{DIALOG} kbd", has_text="Ctrl K").count() == 0  # it does nothing on this site
+
+
+def test_a_field_of_ones_own_passes_on_what_is_typed(page, configure, serving):
+    with serving.SiteServer(configure("material", triggers=False)) as server:
+        read_config(page, server.url)
+        page.evaluate(OWN_FIELD)
+        page.locator("input[data-semsearch=open]").focus()
+        page.keyboard.type("rotate")
+        page.locator(DIALOG).wait_for()
+        expect(page.locator(INPUT)).to_have_value("rotate")
 
 
 def test_an_early_click_opens_the_themes_search_if_triggers_are_left_to_the_theme(page, configure, serving):

@@ -9,10 +9,11 @@
   const base = new URL(".", script.src);
   const root = new URL("../../", base);
   const mac = /Mac|iPhone|iPad/.test(navigator.userAgentData?.platform ?? navigator.platform);
-  const INPUTS = "#rtd-search-form input[name=q],.md-search__input";
+  const OWN = "[data-semsearch=open]"; // the site's own buttons and fields
+  const INPUTS = `#rtd-search-form input[name=q],.md-search__input,input${OWN}`;
   const BUTTONS =
-    '[data-bs-target="#mkdocs_search_modal"],[data-target="#mkdocs_search_modal"],.md-search__button,label[for=__search],[data-semsearch=open]';
-  const TRIGGERS = `${INPUTS},${BUTTONS}`;
+    '[data-bs-target="#mkdocs_search_modal"],[data-target="#mkdocs_search_modal"],.md-search__button,label[for=__search]';
+  const TRIGGERS = `${INPUTS},${BUTTONS},${OWN}`;
   const EDITABLE = "input:not([type=radio],[type=checkbox]),select,textarea,button,[role=textbox]";
 
   let config = null;
@@ -54,7 +55,7 @@
     loading = true;
     typed = "";
     attach();
-    const theirs = trigger || shortcut === "theme"; // events that open the theme's own search
+    const theirs = trigger ? !trigger.matches(OWN) : shortcut === "theme"; // events that open the theme's own search
     try {
       await load();
       // The settings may have just arrived.
@@ -83,7 +84,7 @@
   const takes = () => !failed && config?.triggers !== false;
   const triggerOf = (event) => {
     const at = event.composedPath()[0];
-    return (takes() && at instanceof Element && at.closest(TRIGGERS)) || null;
+    return (!failed && at instanceof Element && at.closest(takes() ? TRIGGERS : OWN)) || null;
   };
   const allowed = (name) =>
     Array.isArray(config?.shortcut) ? config.shortcut.includes(name) : config?.shortcut !== false;

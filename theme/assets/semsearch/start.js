@@ -115,7 +115,7 @@ function suggestions(parts) {
 }
 
 /** Lists the keys. */
-function fillFoot({ t, mac, foot }) {
+function fillFoot({ t, mac, foot, config }) {
   const mod = mac ? "⌘" : "Ctrl ";
   const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);
   foot.append(
@@ -123,6 +123,7 @@ function fillFoot({ t, mac, foot }) {
     hint("↵", "open"),
     hint(`${mod}C`, "copy"),
     hint("Esc", "close"),
-    hint(`${mod}K`),
   );
+  const { shortcut } = config;
+  if (Array.isArray(shortcut) ? shortcut.includes("mod+k") : shortcut !== false) foot.append(hint(`${mod}K`));
 }

@@ -17,6 +17,7 @@ let opened = null;
 
 /** Returns `{ openIndex }` if no sidecar answers for this site, else an empty object. */
 export async function choose(config, root) {
+  if (config.static === "auto") config.api_url ??= "/-/semsearch";
   const index = config.static === "auto" ? await findIndex(config, root) : config.api_url ? "" : null;
   if (index === null) {
     opened ??= new StaticEngine(root);
