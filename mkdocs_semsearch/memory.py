@@ -35,6 +35,9 @@ NEEDED = 400 << 20
 FOR_A_THREAD = 48 << 20
 """Bytes for each concurrent request: a stack (8 MB), an OpenBLAS buffer (32 MB), and the encoder's memory."""
 
+THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
+"""Greatest number of threads that answer requests; chosen, not measured."""
+
 STACK = 2 << 20
 _RESERVE_LITTLE = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _ARENAS = 2

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -67,6 +67,10 @@ _PAUSE_SECONDS = 5
 """Seconds before an embedding service that did not answer is called again; chosen, not measured."""
 
 
+_TURN_SECONDS = 1.0
+"""Seconds that a query waits until fewer queries are at an embedding service; chosen, not measured."""
+
+
 CACHED_QUERIES = 1000
 """Number of queries whose vectors are kept: 1.5 MB with 384 dimensions. Chosen, not measured."""
 
@@ -120,6 +124,37 @@ class QueryEncoder(Protocol):
         ...
 
 
+class CallLimit:
+    """Limits how many queries wait for embedding services at the same time; safe to share between threads.
+
+    Otherwise a service that does not answer would occupy all threads of a server, and lexical queries would wait, too.
+
+    Args:
+        most: greatest number of queries.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._turns = threading.Semaphore(most)
+        self._stuck = False
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Counts the query of this block.
+
+        Raises:
+            EmbedderUnavailableError: too many queries are waiting and none of them was answered in time.
+        """
+        # If one query has waited in vain, the next ones need not, until a call returns.
+        if not self._turns.acquire(timeout=0 if self._stuck else _TURN_SECONDS):
+            self._stuck = True
+            raise EmbedderUnavailableError("The embedder still has not answered earlier queries: try again later.")
+        try:
+            yield
+        finally:
+            self._stuck = False
+            self._turns.release()
+
+
 class LazyEncoder:
     """A `QueryEncoder` that loads its model once, when the first query needs it.
 
@@ -128,15 +163,22 @@ class LazyEncoder:
         build_dir: folder of the build.
         embedder: the embedder; None to open the one that the manifest names.
         cache: the vectors of recent queries; indexes that share an embedder can share them.
+        limit: limits the simultaneous calls of the embedder; None for no limit.
     """
 
     def __init__(
-        self, manifest: Manifest, build_dir: Path, embedder: Embedder | None, cache: QueryVectors | None = None
+        self,
+        manifest: Manifest,
+        build_dir: Path,
+        embedder: Embedder | None,
+        cache: QueryVectors | None = None,
+        limit: CallLimit | None = None,
     ) -> None:
         self._manifest = manifest
         self._build_dir = build_dir
         self._embedder = embedder
         self._cache = cache or QueryVectors()
+        self._limit = limit
         self._lock = threading.Lock()
         self._failure: EmbeddingError | None = None
         self._failed_until = 0.0
@@ -157,18 +199,22 @@ class LazyEncoder:
         Raises:
             EmbeddingError: no embedder can be loaded, or its vectors do not fit the index.
         """
-        try:
-            embedder = self._loaded()
-        except ConfigurationError as error:
-            raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
+        with self._limit.turn() if self._limit else nullcontext():
+            try:
+                embedder = self._loaded()
+            except ConfigurationError as error:
+                raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
+            return self._encoded(embedder, text)
+
+    def _encoded(self, embedder: Embedder, text: str) -> NDArray[np.float32]:
         try:
             with stage("encode"):
                 vector: NDArray[np.float32] = embedded(embedder, [text], "query")[0]
-        except EmbedderUnavailableError as error:
+        except EmbeddingError as error:
             # Without a pause every query would wait for the timeout, and no thread would be left for lexical queries.
-            with self._lock:
-                self._failure, self._failed_until = error, time.monotonic() + _PAUSE_SECONDS
+            self._note(error if isinstance(error, EmbedderUnavailableError) else None)
             raise
+        self._note(None)
         wanted = self._manifest.embedder
         if vector.shape != (wanted.dimension,):
             raise EmbeddingError(
@@ -176,6 +222,10 @@ class LazyEncoder:
                 f"use the model {wanted.model}, which embedded the index, or build the index again."
             )
         return vector
+
+    def _note(self, failure: EmbedderUnavailableError | None) -> None:
+        with self._lock:
+            self._failure, self._failed_until = failure, time.monotonic() + _PAUSE_SECONDS
 
     def nearest_sentence(self, vector: NDArray[np.float32]) -> NearestSentence:
         """Returns a function that chooses the sentence nearest to an embedded query."""
@@ -188,20 +238,22 @@ class LazyEncoder:
             EmbeddingError: the embedder cannot be loaded, or does not work.
             ConfigurationError: the index names a kind of embedder that this version does not support.
         """
-        self._loaded()
-        self.encode("warm-up")
+        self._encoded(self._loaded(), "warm-up")
 
     def _loaded(self) -> Embedder:
         """Loads the embedder; later calls return the same one.
 
         Raises:
-            EmbeddingError: the embedder cannot be loaded. For the next `_RETRY_SECONDS` every call fails at once,
-                because searching for a model can be slow and every query would wait for it.
+            EmbeddingError: the embedder cannot be loaded, or did not answer. For a while every call then fails at once,
+                because it can be slow to try again, and every query would wait for it.
             ConfigurationError: the index names a kind of embedder that this version does not support.
         """
         with self._lock:
-            if self._failure is not None and time.monotonic() < self._failed_until:
-                raise self._failure.with_traceback(None)  # it would grow with every question
+            if self._failure is not None:
+                if time.monotonic() < self._failed_until:
+                    raise self._failure.with_traceback(None)  # it would grow with every question
+                # This query tries again; until it has an answer, the others fail at once.
+                self._failed_until = time.monotonic() + _RETRY_SECONDS
             if self._embedder is None:
                 try:
                     self._embedder = self._open()

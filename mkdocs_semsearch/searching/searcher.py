@@ -25,7 +25,7 @@ from mkdocs_semsearch.searching.backend import Backend, EmbeddedBackend, Matches
 from mkdocs_semsearch.searching.excerpts import following_rows
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
-from mkdocs_semsearch.searching.query_encoder import LazyEncoder, QueryEncoder, QueryVectors
+from mkdocs_semsearch.searching.query_encoder import CallLimit, LazyEncoder, QueryEncoder, QueryVectors
 from mkdocs_semsearch.searching.ranking import semantic_share
 from mkdocs_semsearch.searching.records import Records, without_repeated
 from mkdocs_semsearch.searching.response import (
@@ -51,12 +51,14 @@ def open_searcher(
     *,
     embedder: Embedder | None = None,
     vectors: QueryVectors | None = None,
+    limit: CallLimit | None = None,
     verify: bool | None = None,
     store_url: str | None = None,
 ) -> Searcher:
     """Opens the index in a folder; see `mkdocs_semsearch.open_searcher`, which also opens published ones.
 
-    `vectors` caches the vectors of recent queries; indexes that share `embedder` can share it, too.
+    `vectors` caches the vectors of recent queries; indexes that share `embedder` can share it, too. `limit` limits the
+    simultaneous calls of the embedder.
 
     Raises:
         IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
@@ -72,7 +74,7 @@ def open_searcher(
         backend = open_qdrant_backend(manifest, build_dir, store_url)
     else:
         backend = EmbeddedBackend.load(build_dir, manifest)
-    return Searcher(manifest, backend, LazyEncoder(manifest, build_dir, embedder, vectors))
+    return Searcher(manifest, backend, LazyEncoder(manifest, build_dir, embedder, vectors, limit))
 
 
 class Searcher:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import math
-import os
 import re
 import threading
 import time
@@ -17,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.memory import threads_that_fit
+from mkdocs_semsearch.memory import THREADS, threads_that_fit
 from mkdocs_semsearch.serving.responses import HttpError
 
 MAX_CLIENTS = 10_000
@@ -171,7 +170,6 @@ class RateLimiter:
 
 Answer = TypeVar("Answer")
 
-THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
 MAX_CONCURRENT = 64
 REQUEST_SECONDS = 10.0
 

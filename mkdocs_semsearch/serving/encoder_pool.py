@@ -8,6 +8,7 @@ with a deadline for each query and a memory limit, the worst result is that a qu
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import struct
@@ -34,10 +35,10 @@ from mkdocs_semsearch.errors import (
     SemsearchError,
     reason,
 )
-from mkdocs_semsearch.memory import memory_in
+from mkdocs_semsearch.memory import THREADS, memory_in, threads_that_fit
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.searching.query_encoder import QueryVectors
+    from mkdocs_semsearch.searching.query_encoder import CallLimit, QueryVectors
     from mkdocs_semsearch.searching.searcher import Searcher
 
 Key = tuple[tuple[str, str], ...]
@@ -48,7 +49,8 @@ class EncoderPool:
 
     An encoder takes about 100 MB, the rest of a small index far less. It is released with the last index that uses it,
     and so are the vectors of its recent queries.
-    The default encoder comes from the package; an encoder from a published index runs in a `BoundedEncoder`.
+    The default encoder comes from the package; an encoder from a published index runs in a `BoundedEncoder`. Remote
+    embedders get only a limited number of queries at a time from all indexes together.
     """
 
     def __init__(self) -> None:
@@ -82,11 +84,25 @@ class EncoderPool:
                     f"The index names its model {model!r}, which is a file or folder here: start in another folder."
                 )
             # `open_index` has verified the files.
-            searcher = open_searcher(index_dir, embedder=embedder, vectors=vectors, verify=False, store_url=store_url)
+            searcher = open_searcher(
+                index_dir,
+                embedder=embedder,
+                vectors=vectors,
+                limit=self._limit if index.manifest.embedder.kind == "openai" else None,
+                verify=False,
+                store_url=store_url,
+            )
             if searcher.build_id == index.manifest.build_id:  # otherwise the index was replaced meanwhile
                 return searcher
             searcher.close()
         raise IndexCorruptError(f"The index in {index_dir} is being replaced faster than it can be read: try again.")
+
+    @functools.cached_property
+    def _limit(self) -> CallLimit:
+        """Leaves half of the threads to queries that need no remote embedder."""
+        from mkdocs_semsearch.searching.query_encoder import CallLimit
+
+        return CallLimit(max(1, threads_that_fit(THREADS) // 2))
 
     def _encoder(self, manifest: Manifest, build_dir: Path, published: bool) -> Embedder | None:
         key: Key = tuple((file.path, file.sha256) for file in manifest.files if file.path.startswith(f"{ENCODER}/"))

@@ -7,12 +7,14 @@ import logging
 import os
 import shutil
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import pytest
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.artifact import read_manifest
 from mkdocs_semsearch.embedding.openai import open_openai
+from mkdocs_semsearch.memory import THREADS
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import RateLimiter
@@ -210,6 +212,50 @@ def test_after_a_timeout_the_endpoint_is_not_tried_for_a_while(tmp_path):
             asked = len(server.requests)
             assert all(searcher.search(SearchQuery("keys")).degraded for _ in range(20))
             assert len(server.requests) == asked + 1
+
+
+def test_a_hanging_endpoint_leaves_threads_for_lexical_searches(tmp_path, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.embedding.openai.QUERY_TIMEOUT", PATIENCE_SECONDS)
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("SEMSEARCH_EMBEDDER_URL", server.base_url)
+        built(tmp_path / "index", [made_page("a.md", "Rotate the keys.")], embedder=connect(server))
+        app = create_app(tmp_path / "index", request_seconds=PATIENCE_SECONDS)
+        with TestClient(app) as client, ThreadPoolExecutor(THREADS) as readers:
+
+            def ask(**query):
+                return client.post("/api/v1/search", json=query).json()
+
+            assert eventually(lambda: "degraded" not in ask(query="keys"))
+            server.answer = server.hang
+            hybrid = [readers.submit(ask, query=f"rotate {number}") for number in range(THREADS)]
+            lexical = [ask(query="keys", mode="lexical") for _ in range(3)]
+            assert not server.release.is_set()
+            assert all(answer["results"] for answer in lexical)
+            done, waiting = wait(hybrid, PATIENCE_SECONDS, FIRST_COMPLETED)
+            assert done
+            assert len(waiting) >= THREADS // 2
+            server.release.set()
+            degraded = [future.result().get("degraded", False) for future in hybrid]
+            assert degraded.count(False) == THREADS // 2
+
+
+def test_after_a_failure_one_question_at_a_time_tries_the_endpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.searching.query_encoder._PAUSE_SECONDS", 0)
+    with EmbeddingServer() as server:
+        folder = tmp_path / "index"
+        built(folder, [made_page("a.md", "Rotate the keys.")], embedder=connect(server))
+        with open_searcher(folder, embedder=connect(server)) as searcher, ThreadPoolExecutor(1) as readers:
+            server.answer = lambda *_: (500, {}, b"")
+            assert searcher.search("keys").degraded
+            server.answer = server.hang
+            asked = len(server.requests)
+            first = readers.submit(searcher.search, "rotate")
+            assert eventually(lambda: len(server.requests) > asked)
+            assert all(searcher.search("keys").degraded for _ in range(5))
+            assert len(server.requests) == asked + 1
+            server.release.set()
+            assert not first.result().degraded
+            assert not searcher.search("keys").degraded
 
 
 def test_a_manifest_cannot_forge_a_line_of_the_log(live, caplog):
