@@ -15,7 +15,7 @@ from qdrant_client import QdrantClient, models
 
 from mkdocs_semsearch.artifact.fields import day_of
 from mkdocs_semsearch.artifact.manifest import PAGE_ROWS, ROWS, TERMS, collection_name, is_build_id
-from mkdocs_semsearch.errors import StoreUnavailableError
+from mkdocs_semsearch.errors import ConfigurationError, StoreUnavailableError
 from mkdocs_semsearch.indexing.writers import IndexedRows
 from mkdocs_semsearch.qdrant.collection import (
     EXACT_TEXT,
@@ -64,16 +64,28 @@ class Sizing:
 
 
 class QdrantWriter:
-    """A `StoreWriter` over a Qdrant cluster."""
+    """A `StoreWriter` over a Qdrant cluster.
 
-    def __init__(self, client: QdrantClient, collection: str, sizing: Sizing = Sizing()) -> None:
+    Args:
+        client: client of the cluster.
+        collection: the alias; the collections of its builds have names that begin with it.
+        sizing: how the collections are laid out.
+        site: the site and its version. Every collection names it, so that no site touches the builds of another one.
+    """
+
+    def __init__(self, client: QdrantClient, collection: str, sizing: Sizing = Sizing(), site: str = "") -> None:
         self._client = client
         self._collection = collection
         self._sizing = sizing
-        self.identity = f"qdrant {collection}"
+        self._site = site
+        self.identity = f"qdrant {collection} {site}"
 
     def prepare(self) -> None:
-        """Checks the version of the cluster, see `StoreWriter.prepare`."""
+        """Checks the version of the cluster and whose the alias is, see `StoreWriter.prepare`.
+
+        Raises:
+            ConfigurationError: the alias shows a build of another site.
+        """
         with answering(_UNTOUCHED):
             version = self._client.info().version
         found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
@@ -82,6 +94,8 @@ class QdrantWriter:
                 f"The Qdrant cluster has version {version}, and {'.'.join(map(str, _OLDEST))} or newer is needed for "
                 "prefixes and phrases: nothing that readers see has changed; update the cluster, then build again."
             )
+        with answering(_UNTOUCHED):
+            self._shown_build()
 
     def write(self, folder: Path, rows: IndexedRows) -> Mapping[str, Any]:
         """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
@@ -118,8 +132,7 @@ class QdrantWriter:
         """Moves the alias to a build in one step, then drops builds that are not kept, see `StoreWriter.publish`."""
         name = collection_name(self._collection, build_id)
         with answering("the index is complete, but the alias was not moved; build again when it can be reached"):
-            aliases = patiently(self._client.get_aliases).aliases
-            previous = next((item.collection_name for item in aliases if item.alias_name == self._collection), None)
+            previous = self._shown_build()
             if previous != name:
                 create = models.CreateAliasOperation(
                     create_alias=models.CreateAlias(collection_name=name, alias_name=self._collection)
@@ -128,8 +141,28 @@ class QdrantWriter:
                 # One request changes both, so that the alias always exists.
                 moves: list[models.AliasOperations] = [create] if previous is None else [delete, create]
                 patiently(self._client.update_collection_aliases, moves)
-                patiently(self._client.update_collection, name, metadata={"published": time.time()})
+                patiently(self._client.update_collection, name, metadata={"published": time.time(), "site": self._site})
             self._drop_old(name)
+
+    def _shown_build(self) -> str | None:
+        """Returns the name of the collection that the alias shows; None if there is no alias.
+
+        Raises:
+            ConfigurationError: it is a build of another site. Builds of earlier versions do not tell.
+        """
+        aliases = patiently(self._client.get_aliases).aliases
+        name = next((item.collection_name for item in aliases if item.alias_name == self._collection), None)
+        site = self._site if name is None else self._stamps(name).get("site", self._site)
+        if site != self._site:
+            raise ConfigurationError(
+                f"The Qdrant collection {self._collection!r} belongs to {site or 'another site'}, and this is "
+                f"{self._site or 'a site without a name'}: each site and each version needs its own `collection`; if "
+                "this is the same site under another name, delete the alias in the cluster."
+            )
+        return name
+
+    def _stamps(self, name: str) -> Mapping[str, Any]:
+        return patiently(self._client.get_collection, name).config.metadata or {}
 
     def _points(self, name: str) -> int | None:
         """Returns the number of points in a collection; None if it does not exist."""
@@ -158,7 +191,7 @@ class QdrantWriter:
                 shard_number=self._sizing.shards,
                 replication_factor=self._sizing.replicas,
                 on_disk_payload=True,
-                metadata={"started": time.time()},
+                metadata={"started": time.time(), "site": self._site},
             )
         for key, schema in _payload_indexes(fields):
             patiently(self._client.create_payload_index, name, key, field_schema=schema)
@@ -181,14 +214,19 @@ class QdrantWriter:
             time.sleep(_POLL_SECONDS)
 
     def _drop_old(self, current: str) -> None:
-        """Deletes old builds, and unpublished builds that are a day old; newer ones may still be uploaded."""
+        """Deletes old builds of this site, and unpublished ones that are a day old: newer ones may still be uploaded.
+
+        Builds that name no site are from earlier versions, and may be those of another site.
+        """
         published: list[tuple[float, str]] = []
         dropped: list[str] = []
         for name in self._builds():
-            stamps = patiently(self._client.get_collection, name).config.metadata or {}
-            if name != current and "published" in stamps:
+            stamps = self._stamps(name)
+            if name == current or stamps.get("site") != self._site:
+                continue
+            if "published" in stamps:
                 published.append((float(stamps["published"]), name))
-            elif name != current and time.time() - float(stamps.get("started", 0)) > _ABANDONED_SECONDS:
+            elif time.time() - float(stamps.get("started", 0)) > _ABANDONED_SECONDS:
                 dropped.append(name)
         dropped += [name for _, name in sorted(published, reverse=True)[self._sizing.keep :]]
         for name in dropped:

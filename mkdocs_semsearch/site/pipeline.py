@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -261,7 +262,7 @@ def index_site(
         cache_max_bytes=settings.cache_max_bytes,
         options=options,
         progress=progress,
-        store=_open_store(settings.store),
+        store=_open_store(settings.store, site),
     )
     early = min(embedded_early, report.reused)
     report = replace(
@@ -283,15 +284,19 @@ def _cut(max_tokens: int, identity: EmbedderIdentity) -> str | None:
     )
 
 
-def _open_store(store: StoreSettings) -> StoreWriter | None:
+def _open_store(store: StoreSettings, site: Site) -> StoreWriter | None:
     """Opens the cluster that the options name; None if the index folder contains everything."""
     if store.kind == "embedded":
         return None
     from mkdocs_semsearch.qdrant.collection import connect
     from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
+    from mkdocs_semsearch.site.widget_files import site_version
 
     client = connect(store.url, timeout=_UPLOAD_SECONDS)
-    return QdrantWriter(client, str(store.collection), Sizing(store.shards or None, store.replicas, store.keep))
+    sizing = Sizing(store.shards or None, store.replicas, store.keep)
+    version = site_version(os.environ)
+    owner = f"{site.url or site.name} (version {version})" if version else site.url or site.name
+    return QdrantWriter(client, str(store.collection), sizing, owner)
 
 
 def _chunked(

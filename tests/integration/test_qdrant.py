@@ -85,12 +85,42 @@ def test_builds_before_the_last_but_one_are_dropped(server, build):
     build(edited(4), keep=3)
     assert len(collections(server)) == 3
     # Somebody else's upload, and other collections, are left alone.
-    server.client.create_collection("docs-0123456789abcdef", {}, metadata={"started": 9e12})
-    server.client.create_collection("docs-fedcba9876543210", {}, metadata={"started": 1.0})
+    server.client.create_collection("docs-0123456789abcdef", {}, metadata={"started": 9e12, "site": ""})
+    server.client.create_collection("docs-fedcba9876543210", {}, metadata={"started": 1.0, "site": ""})
     server.client.create_collection("docs-of-others", {})
     build(edited(5), keep=0)
     assert len(collections(server)) == 3
     assert {"docs-0123456789abcdef", "docs-of-others"} < set(collections(server))
+
+
+def test_builds_of_other_sites_and_of_earlier_versions_are_left_alone(server, build):
+    others = {"docs-0123456789abcdef": {"site": "https://other.example.org/"}, "docs-fedcba9876543210": {}}
+    for name, stamps in others.items():
+        server.client.create_collection(name, {}, metadata={"started": 1.0, "published": 2.0, **stamps})
+    for number in range(3):
+        build(edited(number), keep=0)
+    assert len(collections(server)) == 3
+    assert others.keys() < set(collections(server))
+
+
+def test_two_sites_or_versions_cannot_share_a_collection(server, tmp_path, monkeypatch):
+    def site(folder, **config):
+        site = DocsSite(tmp_path / folder, word_hash=True, config=config)
+        site.options["store"] = {"kind": "qdrant", "url": server.url, "collection": "docs"}
+        return site.write({"index.md": "# Keys\n\nRotate the api keys.\n"})
+
+    first = site("first")
+    first.build()
+    before = shown(server), collections(server)
+    refused = site("second", site_url="https://second.example.org/").build(fails=True)
+    assert "'docs' belongs to https://example.org/, and this is https://second.example.org/: each site" in refused
+    assert "Traceback" not in refused
+    monkeypatch.setenv("MIKE_DOCS_VERSION", "2.0")
+    assert "this is https://example.org/ (version 2.0): each site" in first.build(fails=True)
+    assert (shown(server), collections(server)) == before
+    monkeypatch.delenv("MIKE_DOCS_VERSION")
+    first.write({"new.md": "# New\n\nAnother page.\n"}).build()
+    assert shown(server) != before[0]
 
 
 def test_the_previous_build_is_published_again_without_uploads(server, build):
