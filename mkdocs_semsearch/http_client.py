@@ -16,12 +16,15 @@ import random
 import re
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import sleep, time
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import SplitResult, urljoin, urlsplit
+
+from mkdocs_semsearch.errors import ConfigurationError, reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,6 +43,27 @@ LARGEST_REPLY = 256 * 1024 * 1024
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@contextmanager
+def environment_read() -> Iterator[None]:
+    """Converts the errors of an HTTP client that is created in this block: it reads the environment.
+
+    Raises:
+        ConfigurationError: the environment names certificates or a proxy that cannot be used.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"The certificates that the environment variable SSL_CERT_FILE names cannot be loaded ({reason(error)}): "
+            "let it name a file with certificates in PEM form, or unset it."
+        ) from error
+    except Exception as error:  # ValueError, ImportError, and the `InvalidURL` of httpx or httpx2
+        raise ConfigurationError(
+            "The proxy in the environment cannot be used: let ALL_PROXY, HTTPS_PROXY and HTTP_PROXY name one as in "
+            "http://proxy.example.org:3128, or unset them; a SOCKS proxy (socks5://) needs the package socksio."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +124,7 @@ class HttpClient:
             TimeoutError: the deadline has passed.
             ConnectionError: the connection failed, the response is too long or redirects elsewhere, or the client was
                 closed.
+            ConfigurationError: see `environment_read`.
         """
         given = {"Accept-Encoding": "identity", "User-Agent": "mkdocs-semsearch", **self._headers, **headers}
         request = _Request(method, url, given, body, most, into, follow)
@@ -144,9 +169,10 @@ class _Loop:
     def __init__(self, owner: HttpClient) -> None:
         import httpx2
 
+        with environment_read():
+            self._client = httpx2.AsyncClient(timeout=None, limits=httpx2.Limits(keepalive_expiry=60))
         self.loop = asyncio.new_event_loop()
         self._exchanges: set[asyncio.Task[Any]] = set()
-        self._client = httpx2.AsyncClient(timeout=None, limits=httpx2.Limits(keepalive_expiry=60))
         thread = threading.Thread(target=self.loop.run_forever, name="semsearch-http", daemon=True)
         thread.start()
         # Embedders have no `close`, and a connection left open is a warning.

@@ -20,16 +20,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+from urllib3.util import parse_url
 
 from mkdocs_semsearch.artifact.fields import FACET_TYPES, FacetType
 from mkdocs_semsearch.errors import ConfigurationError, StoreUnavailableError
+from mkdocs_semsearch.http_client import environment_read
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
         timeout: time limit of a request in seconds.
 
     Raises:
-        ConfigurationError: no URL is configured, or it is not a valid http or https URL.
+        ConfigurationError: no URL is configured, it is not a valid http or https URL, or see `environment_read`.
     """
     address = url or os.environ.get(URL_VARIABLE, "").strip()
     if not address:
@@ -69,16 +70,20 @@ def connect(url: str | None = None, *, timeout: int) -> QdrantClient:
     key = os.environ.get(KEY_VARIABLE, "").strip() or None
     if key and address.startswith("http://"):
         log.warning("The key in %s is sent to the Qdrant cluster unencrypted: use an https:// address.", KEY_VARIABLE)
-    with warnings.catch_warnings():  # the log message above says it
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            if urlsplit(address).hostname:
-                return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
-        except ValueError:  # such as a port above 65535, or a host with a space
-            pass
-    raise ConfigurationError(
-        f"The Qdrant address {address!r} has no valid host and port: write it as in http://localhost:6333."
-    )
+    if not _has_host(address):
+        raise ConfigurationError(
+            f"The Qdrant address {address!r} has no valid host and port: write it as in http://localhost:6333."
+        )
+    with warnings.catch_warnings(), environment_read():
+        warnings.simplefilter("ignore", UserWarning)  # the log message above says it
+        return QdrantClient(url=address, api_key=key, timeout=timeout, check_compatibility=False)
+
+
+def _has_host(address: str) -> bool:
+    try:
+        return bool(parse_url(address).host)
+    except ValueError:  # such as a port above 65535, or a host with a space
+        return False
 
 
 @contextlib.contextmanager

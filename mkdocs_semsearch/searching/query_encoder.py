@@ -201,10 +201,9 @@ class LazyEncoder:
         """
         with self._limit.turn() if self._limit else nullcontext():
             try:
-                embedder = self._loaded()
+                return self._encoded(self._loaded(), text)
             except ConfigurationError as error:
                 raise EmbeddingError(f"The embedder of this index cannot be opened here. {error}") from None
-            return self._encoded(embedder, text)
 
     def _encoded(self, embedder: Embedder, text: str) -> NDArray[np.float32]:
         try:

@@ -169,6 +169,20 @@ def test_a_missing_index_is_a_sentence(run, tmp_path, arguments):
     sentence(run(*arguments, code=1), "There is no search index in", "mkdocs build")
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "part"),
+    [
+        ("SSL_CERT_FILE", "/nowhere.pem", "SSL_CERT_FILE names cannot be loaded (No such file or directory)"),
+        ("ALL_PROXY", "socks://127.0.0.1:9", "let ALL_PROXY, HTTPS_PROXY and HTTP_PROXY name one"),
+        ("ALL_PROXY", "socks5://127.0.0.1:9", "needs the package socksio"),
+        ("HTTPS_PROXY", "http://[::1", "The proxy in the environment cannot be used"),
+    ],
+)
+def test_certificates_and_proxies_that_cannot_be_used_are_a_sentence(run, variable, value, part):
+    done = run("query", "keys", "--index", "https://127.0.0.1:9/index", code=1, **{variable: value})
+    sentence(done, part, "unset")
+
+
 def test_answers_as_text(run, index_dir):
     said = run("query", "revoke keys", "--index", index_dir, *LEXICAL, "--facet", "tags").stdout
     assert re.search(r" 1\. guide/keys  \[0\.\d", said)

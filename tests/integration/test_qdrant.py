@@ -202,6 +202,15 @@ def test_a_wrong_key_or_url_is_reported_without_the_key(server, build, monkeypat
         ask(build.index)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("ALL_PROXY", "socks://127.0.0.1:9")]
+)
+def test_certificates_and_proxies_that_cannot_be_used_are_named(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=variable):
+        connect("https://localhost:6333", timeout=1)
+
+
 def test_search_works_again_after_the_cluster_was_down(server, build):
     build(PAGES)
     with open_searcher(build.index, embedder=WordHashEmbedder()) as searcher:

@@ -214,6 +214,16 @@ def test_after_a_timeout_the_endpoint_is_not_tried_for_a_while(tmp_path):
             assert len(server.requests) == asked + 1
 
 
+def test_a_proxy_that_cannot_be_used_leaves_text_only_answers(tmp_path, monkeypatch, caplog):
+    with EmbeddingServer() as server:
+        folder = tmp_path / "index"
+        built(folder, [made_page("a.md", "Rotate the keys.")], embedder=connect(server))
+        monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:9")
+        with open_searcher(folder, embedder=connect(server)) as searcher:
+            assert searcher.search("keys").degraded
+    assert "ALL_PROXY" in caplog.text
+
+
 def test_a_hanging_endpoint_leaves_threads_for_lexical_searches(tmp_path, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.embedding.openai.QUERY_TIMEOUT", PATIENCE_SECONDS)
     with EmbeddingServer() as server:

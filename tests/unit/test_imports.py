@@ -20,7 +20,7 @@ NAME = PACKAGE.name
 
 MAY_IMPORT = {
     "errors": set(),
-    "http_client": set(),
+    "http_client": {"errors"},
     "memory": {"errors"},
     "wording": set(),
     "artifact": {"errors"},
@@ -30,7 +30,17 @@ MAY_IMPORT = {
     "embedding": {"errors", "artifact", "http_client"},
     "indexing": {"errors", "artifact", "lexical", "chunking", "embedding", "wording"},
     "searching": {"errors", "artifact", "lexical", "embedding", "memory"},
-    "qdrant": {"errors", "artifact", "embedding", "lexical", "chunking", "indexing", "memory", "searching"},
+    "qdrant": {
+        "errors",
+        "artifact",
+        "embedding",
+        "lexical",
+        "chunking",
+        "http_client",
+        "indexing",
+        "memory",
+        "searching",
+    },
     "serving": {
         "errors",
         "artifact",
