@@ -411,6 +411,11 @@ def _eval(given: argparse.Namespace) -> int:
     print_as(given.format, figures, evaluation_text(figures, found, misses=given.misses))
     if not found.judged:
         raise SemsearchError(f"No question of {given.queries} has its answer in this index: nothing was measured.")
+    if given.min_mrr is not None and found.degraded:
+        raise SemsearchError(
+            f"{found.degraded} of {len(found.judged)} questions were answered in text-only mode, because the embedder "
+            f"failed: MRR@10 is not that of --mode {given.mode}; try again when it works, or use --mode lexical."
+        )
     if given.min_mrr is not None and found.mrr < given.min_mrr:
         raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
     return 0

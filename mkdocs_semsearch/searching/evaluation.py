@@ -50,6 +50,7 @@ class JudgedQuery:
         opens_section: whether the right page shows a right section first; None if none is known, or the page is not
             among the first ten. Only for results that are pages.
         lacks_section: whether the query names sections, but none that its pages have.
+        degraded: whether the embedder failed, so that only the lexical score ranked.
     """
 
     question: EvaluationQuery
@@ -57,6 +58,7 @@ class JudgedQuery:
     first: str | None
     opens_section: bool | None = None
     lacks_section: bool = False
+    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,15 @@ class Evaluation:
         """Normalised discounted cumulative gain at 10, with one relevant answer for each query."""
         return self._mean(lambda rank: 1 / math.log2(rank + 1))
 
+    @property
+    def degraded(self) -> int:
+        """Number of queries that were answered in text-only mode because the embedder failed."""
+        return sum(item.degraded for item in self.judged)
+
     def figures(self) -> dict[str, float | int]:
         """Returns all figures by name, rounded to four digits."""
         hits = {f"hit@{depth}": round(self.hit(depth), 4) for depth in HIT_DEPTHS}
-        counts = {"queries": len(self.judged), "skipped": len(self.skipped)}
+        counts = {"queries": len(self.judged), "skipped": len(self.skipped), "degraded": self.degraded}
         opened = [item.opens_section for item in self.judged if item.opens_section is not None]
         sections = {"section@1": round(sum(opened) / len(opened), 4)} if opened else {}
         return {**counts, **hits, "mrr@10": round(self.mrr, 4), "ndcg@10": round(self.ndcg, 4), **sections}
@@ -189,12 +196,14 @@ def evaluate(
             skipped.append(question)
             continue
         query = SearchQuery(question.query, mode=mode, limit=DEPTH, granularity="section" if by_section else "page")
-        results = searcher.search(query).results
+        response = searcher.search(query)
+        results = response.results
         first = results[0].page.path if results else None
         anchors = _answering_anchors(searcher, question)
         opens = None if by_section else _opens_section(question, results, anchors)
         rank = _rank(question, results, anchors if by_section else None)
-        judged.append(JudgedQuery(question, rank, first, opens, lacks_section=anchors is not None and not anchors))
+        lacks = anchors is not None and not anchors
+        judged.append(JudgedQuery(question, rank, first, opens, lacks, response.degraded))
     return Evaluation(tuple(judged), tuple(skipped))
 
 
@@ -274,7 +283,7 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
     """Ranks all questions with every share, and cross-validates the choice in five folds.
 
     Raises:
-        SemsearchError: fewer than `FEWEST_QUESTIONS` have their answer in the index.
+        SemsearchError: fewer than `FEWEST_QUESTIONS` have their answer in the index, or the embedder failed.
     """
     known = [question for question in questions if any(map(searcher.has_page, question.pages))]
     if len(known) < FEWEST_QUESTIONS:
@@ -307,7 +316,13 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
 
 
 def _reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> list[float]:
-    return [1 / judged.rank if judged.rank else 0.0 for judged in evaluate(searcher, questions).judged]
+    found = evaluate(searcher, questions)
+    if found.degraded:
+        raise SemsearchError(
+            f"{found.degraded} of {len(found.judged)} questions were answered in text-only mode, because the embedder "
+            "failed, so the weight of meaning cannot be fitted: try again when it works."
+        )
+    return [1 / judged.rank if judged.rank else 0.0 for judged in found.judged]
 
 
 def _best(gains: Mapping[float, Sequence[float]], before: float, numbers: Sequence[int]) -> float:

@@ -421,6 +421,15 @@ def test_evaluation(run, index_dir, questions):
     assert "hit@1" in run("eval", questions, index_dir, *LEXICAL, "--granularity", "section").stdout
 
 
+def test_an_evaluation_counts_the_text_only_answers(run, index_dir, questions):
+    found = json.loads(run("eval", questions, index_dir, "--format", "json").stdout)
+    assert (found["mode"], found["queries"], found["degraded"]) == ("hybrid", 3, 3)
+    assert json.loads(run("eval", questions, index_dir, *LEXICAL, "--format", "json").stdout)["degraded"] == 0
+    done = run("eval", questions, index_dir, "--min-mrr", "0.1", code=1)
+    assert "3 of 3 questions were answered in text-only mode" in done.stderr
+    assert "degraded     3" in done.stdout
+
+
 def test_an_index_without_a_name_may_have_an_equals_sign(run, index_dir, questions, tmp_path):
     shutil.copytree(index_dir, tmp_path / "v=1")
     assert run("eval", questions, "v=1", *LEXICAL).stdout

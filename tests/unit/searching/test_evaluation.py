@@ -43,6 +43,7 @@ def test_figures_of_an_evaluation():
     assert figures == {
         "queries": 5,
         "skipped": 3,
+        "degraded": 0,
         "hit@1": 0.2,
         "hit@3": 0.4,
         "hit@5": 0.6,

@@ -13,6 +13,7 @@ from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.site.source_files import load_site_config, write_semantic_share
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from tests.made_index import built, made_page, opened
+from tests.unit.serving.small_index import DeadEmbedder
 from tests.word_hash import WordHashEmbedder
 
 WORDS = (
@@ -154,3 +155,12 @@ def test_the_share_is_in_the_static_bundle_too(tmp_path):
         write_bundle(tmp_path / "index", tmp_path / "site", table)
         weights.append(json.loads((tmp_path / "site" / "static.json").read_text())["semantic"]["weight"])
     assert weights[1] == weights[0] / 2
+
+
+def test_text_only_answers_fit_nothing(tmp_path):
+    built(tmp_path, PAGES)
+    with (
+        open_searcher(tmp_path, embedder=DeadEmbedder()) as searcher,
+        pytest.raises(SemsearchError, match="60 of 60 questions were answered in text-only mode"),
+    ):
+        fit_semantic_share(searcher, QUESTIONS[:60])
