@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -110,10 +111,13 @@ class _Store(Options):
             return [(self._written[0], ValidationError(text))], warnings
         if errors or self.kind != "qdrant":
             return errors, warnings
-        missing = [name for name in ("url", "collection") if not self.get(name)]
+        needed = {"url": self.url or os.environ.get("QDRANT_URL", "").strip(), "collection": self.collection}
+        missing = [name for name, value in needed.items() if not value]
         if missing:
-            return [(missing[0], ValidationError(f"kind: qdrant needs {' and '.join(missing)}."))], warnings
-        if not str(self.url).startswith(("http://", "https://")) or "@" in str(self.url):
+            instead = "; in place of url, the environment variable QDRANT_URL may name the cluster"
+            text = f"kind: qdrant needs {' and '.join(missing)}{instead if 'url' in missing else ''}."
+            return [(missing[0], ValidationError(text))], warnings
+        if self.url and (not self.url.startswith(("http://", "https://")) or "@" in self.url):
             text = f"{self.url!r} is not an address such as http://localhost:6333; the key is read from QDRANT_API_KEY."
             return [("url", ValidationError(text))], warnings
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", str(self.collection)):

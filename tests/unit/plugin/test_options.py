@@ -136,7 +136,7 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"cache_dir": "a\0b"}, "cache_dir", ["'a\\x00b'", "not the path of a folder"]),
         ({"publish_index": "yes"}, "publish_index", ["'yes'", "neither true nor false"]),
         ({"store": {"kind": "redis"}}, "store", ["kind", "'redis'", "'embedded', 'qdrant'"]),
-        ({"store": {"kind": "qdrant"}}, "store", ["url", "collection"]),
+        ({"store": {"kind": "qdrant"}}, "store", ["url and collection", "environment variable QDRANT_URL"]),
         (
             {"store": {"url": "http://db:6333", "collection": "d"}},
             "store",
@@ -164,7 +164,8 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"graph": "hnsw"}, "graph", ["'hnsw'", "'auto', 'exact', 'nndescent'"]),
     ],
 )
-def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option, words):
+def test_wrong_option_names_itself_its_value_and_what_is_allowed(options, option, words, monkeypatch):
+    monkeypatch.delenv("QDRANT_URL", raising=False)
     _, errors, _ = load(options)
     assert [name for name, _ in errors] == [option]
     assert all(word in str(errors[0][1]) for word in words), str(errors[0][1])
@@ -182,6 +183,13 @@ def test_texts_with_a_number_may_have_the_plural_forms_of_every_language():
     assert settings({"widget": {"strings": polish}}).widget.strings == polish
     for text in ("count_all", "search_few"):
         assert load({"widget": {"strings": {text: "x"}}})[1]
+
+
+def test_the_environment_may_name_the_cluster(monkeypatch):
+    monkeypatch.setenv("QDRANT_URL", "http://localhost:6333")
+    assert settings({"store": {"kind": "qdrant", "collection": "docs"}}).store.url is None
+    _, errors, _ = load({"store": {"kind": "qdrant"}})
+    assert "needs collection." in str(errors[0][1])
 
 
 def test_options_of_a_cluster_may_stay_while_the_kind_is_embedded():
