@@ -28,7 +28,11 @@ BATCH_CHARACTERS = 100_000
 
 # A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
-TOO_LONG = re.compile(r"token|too long|too large|context|length|exceed", re.IGNORECASE)
+# A single "token" is the key of some services: "Invalid API token" is not about the length.
+TOO_LONG = re.compile(r"tokens|token (?:count|limit)|too (?:long|large|many)|context|length|exceed", re.IGNORECASE)
+SHORTEST_CUT = 64
+"""Number of characters below which a text is not cut further. Chosen, not measured."""
+
 # Two attempts and the pause must fit into the 10 s of a request, so that the server can still answer in text-only mode.
 QUERY_TIMEOUT = 4.0
 QUERY_PAUSE = 1.0
@@ -267,32 +271,38 @@ class OpenAIEmbedder:
         return f"{self._endpoint.address} (model {self._identity.model!r})"
 
     def _ask(self, texts: list[str], role: Role) -> list[Any]:
+        """Returns the vectors of one batch, in further requests if the texts are too long for one."""
+        reply = self._post(texts, role)
+        if reply.status == 200:
+            return self._vectors(reply, len(texts))
+        message = self._message(reply)
+        too_long = reply.status in (400, 413, 422) and TOO_LONG.search(message)
+        if too_long and len(texts) > 1:
+            # Only the text that is too long may be cut: the vectors of the others must not depend on it.
+            middle = len(texts) // 2
+            return self._ask(texts[:middle], role) + self._ask(texts[middle:], role)
+        # Some texts (code, Chinese) have more tokens per character than estimated.
+        if too_long and len(texts[0]) >= SHORTEST_CUT:
+            return self._ask([texts[0][: len(texts[0]) // 2]], role)
+        raise self._refusal(reply.status, message)
+
+    def _post(self, texts: list[str], role: Role) -> Reply:
         quick = role == "query"
-        limit = max(map(len, texts))
-        while True:
-            payload: dict[str, Any] = {"model": self._identity.model, "input": texts, "encoding_format": "float"}
-            if self._dimensions is not None:
-                payload["dimensions"] = self._dimensions
-            try:
-                reply = self._endpoint.post(
-                    payload,
-                    timeout=min(self._timeout, QUERY_TIMEOUT) if quick else self._timeout,
-                    retries=min(self._retries, QUERY_RETRIES) if quick else self._retries,
-                    longest_wait=QUERY_PAUSE if quick else LONGEST_WAIT,
-                )
-            except ConnectionError as error:
-                raise EmbedderUnavailableError(
-                    f"The embedder at {self._endpoint.address} does not answer ({error}). Check that it runs and can "
-                    "be reached, or try again later."
-                ) from error
-            if reply.status == 200:
-                return self._vectors(reply, len(texts))
-            message = self._message(reply)
-            # Some texts (code, Chinese) have more tokens per character than estimated, so try again with shorter ones.
-            if reply.status not in (400, 413, 422) or not TOO_LONG.search(message) or limit < 64:
-                raise self._refusal(reply.status, message)
-            limit //= 2
-            texts = [text[:limit] for text in texts]
+        payload: dict[str, Any] = {"model": self._identity.model, "input": texts, "encoding_format": "float"}
+        if self._dimensions is not None:
+            payload["dimensions"] = self._dimensions
+        try:
+            return self._endpoint.post(
+                payload,
+                timeout=min(self._timeout, QUERY_TIMEOUT) if quick else self._timeout,
+                retries=min(self._retries, QUERY_RETRIES) if quick else self._retries,
+                longest_wait=QUERY_PAUSE if quick else LONGEST_WAIT,
+            )
+        except ConnectionError as error:
+            raise EmbedderUnavailableError(
+                f"The embedder at {self._endpoint.address} does not answer ({error}). Check that it runs and can "
+                "be reached, or try again later."
+            ) from error
 
     def _vectors(self, reply: Reply, count: int) -> list[Any]:
         try:

@@ -219,15 +219,47 @@ def test_refusals_say_what_to_do(server, status, sentence):
     assert len(server.requests) == 1
 
 
-def test_texts_with_more_tokens_than_expected_are_cut_further(server):
+def refuses_above(characters):
+    """An endpoint that refuses a request with a text of more characters, as real ones do for tokens."""
+
     def answer(request, number):
-        if max(map(len, request["input"])) > 600:
+        if max(map(len, request["input"])) > characters:
             return 400, {}, {"error": {"message": "maximum context length is 512 tokens"}}
         return good_answer(request)
 
-    server.answer = answer
-    assert connect(server).embed(["漢" * 3000, "short"], "document").shape == (2, server.dimension)
+    return answer
+
+
+def test_texts_with_more_tokens_than_expected_are_cut_further(server):
+    server.answer = refuses_above(600)
+    assert connect(server).embed(["漢" * 3000], "document").shape == (1, server.dimension)
     assert [len(request["input"][0]) for request, _ in server.requests] == [2048, 1024, 512]
+
+
+def test_only_the_text_that_is_too_long_is_cut(server):
+    server.answer = refuses_above(600)
+    texts = [*(" ".join(f"word{i}{n}" for n in range(70)) for i in range(5)), "漢" * 2000, "short"]
+    assert 500 < len(texts[0]) <= 600
+    vectors = connect(server).embed(texts, "document")
+    texts[5] = texts[5][:500]
+    np.testing.assert_allclose(vectors, WordHashEmbedder().embed(texts, "document"), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("message", "requests"),
+    [
+        ("Invalid API token", 1),
+        ("This model's maximum context length is 512 tokens, however you requested 700 tokens", 7),
+        ("`inputs` must have less than 512 tokens. Given: 700", 7),
+        ("input is too large to process. increase the physical batch size", 7),
+        ("the input length exceeds the context length", 7),
+    ],
+)
+def test_only_a_refusal_for_the_length_is_repeated_with_less_text(server, message, requests):
+    server.answer = lambda request, number: (400, {}, {"error": {"message": message}})
+    with pytest.raises(EmbeddingError, match="refused the request"):
+        connect(server).embed(["x" * 1600, "y" * 1600], "document")
+    assert len(server.requests) == requests
 
 
 def test_the_key_is_sent_and_shown_nowhere(server, monkeypatch, caplog):
