@@ -225,20 +225,43 @@ class ModelFolder:
         import hashlib  # here, because the plugin imports this module in every command of MkDocs
 
         digest = hashlib.sha256()
-        for file in sorted(self._files()):
+        for file in sorted(set(self._files())):
             digest.update(f"{file.relative_to(self.path).as_posix()} {sha256_of(file)}\n".encode())
         return digest.hexdigest()
 
     def _files(self) -> Iterator[Path]:
         folders = {self.path, self.transformer_dir, *(child for child in self.path.iterdir() if child.is_dir())}
+        with_weights = set()
         for folder in folders:
             is_module = folder in (self.path, self.transformer_dir) or (folder / "config.json").is_file()
             if not is_module:
                 continue
             weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+            if weights:
+                with_weights.add(folder)
             yield from weights
             names = (*TOKENIZER_FILES, "config.json", "modules.json", "sentence_bert_config.json")
             yield from (folder / name for name in names if (folder / name).is_file())
+        modules = _read_modules(self.path)
+        for folder in _module_folders(self.path, modules) - with_weights:
+            # Such as StaticEmbedding or WordEmbeddings: their files have other names, so each of them counts.
+            yield from (file for file in folder.rglob("*") if file.is_file() and _may_decide(file.relative_to(folder)))
+        if not all(str(module["type"]).startswith("sentence_transformers.") for module in modules):
+            yield from self.path.glob("*.py")  # the code of a module of the model's own
+
+
+def _module_folders(path: Path, modules: list[dict[str, Any]]) -> set[Path]:
+    """Returns the folders below `path` of the modules, and those of the parts of a `Router`."""
+    folders = {path / str(module.get("path", "")) for module in modules}
+    folders |= {
+        folder / str(name) for folder in folders for name in _read_json(folder / "router_config.json").get("types", ())
+    }
+    return {folder for folder in folders if path in folder.parents}
+
+
+def _may_decide(file: Path) -> bool:
+    """Returns whether a file of a module may decide its vectors, rather than being hidden, compiled or a text."""
+    return file.suffix.lower() not in (".md", ".pyc") and not any(part.startswith(".") for part in file.parts)
 
 
 def read_model_folder(path: Path) -> ModelFolder:
@@ -276,7 +299,8 @@ def read_model_folder(path: Path) -> ModelFolder:
 def _read_modules(path: Path) -> list[dict[str, Any]]:
     if not (path / "modules.json").is_file():
         # sentence-transformers wraps a plain transformer the same way.
-        return [{"type": "Transformer", "path": ""}, {"type": "Pooling", "path": "1_Pooling"}]
+        package = "sentence_transformers.models"
+        return [{"type": f"{package}.Transformer", "path": ""}, {"type": f"{package}.Pooling", "path": "1_Pooling"}]
     modules = _read_json(path / "modules.json", kind=list)
     return [module for module in modules if isinstance(module, dict) and "type" in module]
 

@@ -19,6 +19,7 @@ from mkdocs_semsearch.embedding.model_files import (
     canonical_name,
     chooses_default_model,
     is_default_model,
+    read_model_folder,
     resolve_model,
 )
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, MissingExtraError, ModelNotFoundError
@@ -234,6 +235,107 @@ def test_the_fingerprint_changes_with_every_setting_that_changes_vectors(tmp_pat
         fingerprint = open_embedder(runtime="torch", model=str(folder)).identity.fingerprint
         assert fingerprint not in prints, file
         prints.add(fingerprint)
+
+
+USUAL = {
+    "modules.json": json.dumps(
+        [
+            {"type": "sentence_transformers.models.Transformer", "path": ""},
+            {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
+            {"type": "sentence_transformers.models.Dense", "path": "2_Dense"},
+            {"type": "sentence_transformers.models.Normalize", "path": "3_Normalize"},
+        ]
+    ),
+    "config.json": '{"hidden_size": 8}',
+    "config_sentence_transformers.json": "{}",
+    "sentence_bert_config.json": '{"max_seq_length": 16}',
+    "tokenizer.json": "{}",
+    "tokenizer_config.json": "{}",
+    "vocab.txt": "[UNK]",
+    "model.safetensors": "weights",
+    "pytorch_model.bin": "the same weights",
+    "onnx/model.onnx": "the same weights",
+    "README.md": "A model.",
+    "convert.py": "print()",
+    ".gitattributes": "*.bin",
+    "1_Pooling/config.json": '{"pooling_mode": "mean"}',
+    "2_Dense/config.json": '{"out_features": 4}',
+    "2_Dense/model.safetensors": "weights",
+    "2_Dense/pytorch_model.bin": "the same weights",
+}
+STATIC = {
+    "modules.json": '[{"type": "sentence_transformers.models.StaticEmbedding", "path": "0_StaticEmbedding"}]',
+    "config_sentence_transformers.json": "{}",
+    "0_StaticEmbedding/model.safetensors": "weights",
+    "0_StaticEmbedding/tokenizer.json": "{}",
+}
+WORDS = {
+    "modules.json": json.dumps(
+        [
+            {"type": "sentence_transformers.models.WordEmbeddings", "path": "0_WordEmbeddings"},
+            {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
+        ]
+    ),
+    "0_WordEmbeddings/pytorch_model.bin": "weights",
+    "0_WordEmbeddings/wordembedding_config.json": "{}",
+    "0_WordEmbeddings/whitespacetokenizer_config.json": "{}",
+    "1_Pooling/config.json": "{}",
+}
+ROUTER = {
+    "modules.json": '[{"type": "sentence_transformers.models.Router", "path": ""}]',
+    "router_config.json": '{"types": {"query_0_StaticEmbedding": "…", "document_0_Transformer": "…"}}',
+    "query_0_StaticEmbedding/model.safetensors": "weights",
+    "query_0_StaticEmbedding/tokenizer.json": "{}",
+    "document_0_Transformer/config.json": "{}",
+    "document_0_Transformer/model.safetensors": "weights",
+}
+OWN_CODE = {
+    "modules.json": json.dumps(
+        [
+            {"type": "sentence_transformers.models.Transformer", "path": ""},
+            {"type": "own_module.Scaled", "path": "1_Scaled"},
+        ]
+    ),
+    "config.json": "{}",
+    "model.safetensors": "weights",
+    "own_module.py": "class Scaled: ...",
+    "1_Scaled/config.json": "{}",
+    "1_Scaled/factor.npy": "2",
+}
+
+
+def write_files(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+def test_the_fingerprint_of_a_usual_model_is_the_same_in_all_versions(tmp_path):
+    """Another one would make every index of such a model unusable, and every cached vector useless."""
+    usual = read_model_folder(write_files(tmp_path / "usual", USUAL))
+    assert usual.fingerprint()[:16] == "a932f749f4669d6c"
+    older = {
+        "modules.json": USUAL["modules.json"].replace('"path": ""', '"path": "0_Transformer"'),
+        **{f"0_Transformer/{name}": text for name, text in USUAL.items() if "/" not in name and name != "modules.json"},
+        **{name: text for name, text in USUAL.items() if "/" in name},
+    }
+    older_folder = write_files(tmp_path / "older", older)
+    (older_folder / "3_Normalize").mkdir()
+    assert read_model_folder(older_folder).fingerprint()[:16] == "e768aaedb7369f1d"
+    plain = {name: text for name, text in USUAL.items() if "/" not in name and name != "modules.json"}
+    assert read_model_folder(write_files(tmp_path / "plain", plain)).fingerprint()[:16] == "147baffbed4fc6b9"
+
+
+@pytest.mark.parametrize("files", [STATIC, WORDS, ROUTER, OWN_CODE], ids=["static", "words", "router", "own code"])
+def test_the_fingerprint_covers_modules_with_files_of_other_names(tmp_path, files):
+    folder = write_files(tmp_path / "model", files)
+    first = read_model_folder(folder).fingerprint()
+    for name in set(files) - {"modules.json", "router_config.json", "config_sentence_transformers.json"}:
+        (folder / name).write_text('{"other": 1}')
+        assert read_model_folder(folder).fingerprint() != first, name
+        (folder / name).write_text(files[name])
+    assert read_model_folder(folder).fingerprint() == first
 
 
 def test_prompts_come_from_the_model_unless_given(tmp_path):
