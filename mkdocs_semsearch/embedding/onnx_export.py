@@ -31,7 +31,7 @@ from mkdocs_semsearch.embedding.onnx_encoder import (
     is_complete,
     load_query_encoder,
 )
-from mkdocs_semsearch.embedding.protocol import Embedder
+from mkdocs_semsearch.embedding.protocol import Embedder, Role
 from mkdocs_semsearch.embedding.quantization import quantize_in_blocks, quantize_weights
 from mkdocs_semsearch.embedding.tokens import open_tokenizer
 from mkdocs_semsearch.embedding.torch import SentenceTransformerEmbedder, quiet_libraries
@@ -192,8 +192,11 @@ def _describe(embedder: SentenceTransformerEmbedder, folder: Path, *, quantized:
 
 
 def _compare(original: SentenceTransformerEmbedder, exported: OnnxEmbedder, texts: list[str]) -> float:
-    pair = original.embed(texts, "query"), exported.embed(texts, "query")
-    return float(np.einsum("ij,ij->i", *pair, dtype=np.float64).min())
+    roles: tuple[Role, ...] = ("query", "document")
+    if original.identity.query_prompt == original.identity.document_prompt:
+        roles = roles[:1]
+    pairs = [(original.embed(texts, role), exported.embed(texts, role)) for role in roles]
+    return min(float(np.einsum("ij,ij->i", *pair, dtype=np.float64).min()) for pair in pairs)
 
 
 def _write_tokenizer(embedder: SentenceTransformerEmbedder, file: Path) -> None:
@@ -246,7 +249,7 @@ def why_not_traceable(embedder: SentenceTransformerEmbedder) -> str | None:
         return f"the model has a module {strange[0]}, and only {', '.join(sorted(TRACEABLE))} can be exported"
     if folder.modules[:1] != ("Transformer",):
         return "the model does not begin with a Transformer module"
-    if embedder.identity.query_prompt and not folder.include_prompt:
+    if (folder.query_prompt or folder.document_prompt) and not folder.include_prompt:
         return "the model leaves its prompt out of pooling, which the exported encoder cannot do"
     size = sum(file.stat().st_size for file in folder.path.rglob("*.safetensors"))
     if size > LARGEST_WEIGHTS:

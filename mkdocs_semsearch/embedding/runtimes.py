@@ -223,7 +223,8 @@ class OnnxModelEmbedder:
         self._falls_back = falls_back
         self._lock = threading.RLock()
         self._embedder: OnnxEmbedder | SentenceTransformerEmbedder | None = None
-        self._failure: str | None = None
+        # Asked here, because an earlier version may have cached an export of a model that cannot be exported.
+        self._failure: str | None = why_not_traceable(original)
 
     @property
     def identity(self) -> EmbedderIdentity:

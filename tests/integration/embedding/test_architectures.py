@@ -69,6 +69,32 @@ def test_the_exported_encoder_agrees(folder_of, tmp_path, name):
         assert cosines.min() >= 0.99
 
 
+def test_a_prompt_that_is_left_out_of_pooling_prevents_the_export(tmp_path):
+    prompts = {"query": "", "document": "the server : "}
+    with quiet_libraries():
+        folder = write_model(tmp_path / "model", "Bert", include_prompt=False, prompts=prompts)
+    result = export_query_encoder(open_embedder(runtime="torch", model=str(folder)), tmp_path / "index")
+    assert result.reason == "the model leaves its prompt out of pooling, which the exported encoder cannot do"
+    auto = open_embedder(model=str(folder), cache_dir=str(tmp_path / "cache"))
+    expected = open_embedder(runtime="torch", model=str(folder)).embed(TEXTS, "document")
+    np.testing.assert_allclose(auto.embed(TEXTS, "document"), expected, atol=1e-5)
+    plain = open_embedder(runtime="torch", model=str(folder), document_prompt="")
+    assert export_query_encoder(plain, tmp_path / "plain").exported
+
+
+def test_the_export_is_compared_in_both_roles(folder_of, tmp_path, monkeypatch):
+    def embed(self, texts, role):
+        vectors = right(self, texts, role)
+        return vectors if role == "query" else np.roll(vectors, 1, axis=1)
+
+    right = onnx_export.OnnxEmbedder.embed
+    monkeypatch.setattr(onnx_export.OnnxEmbedder, "embed", embed)
+    embedder = open_embedder(runtime="torch", model=str(folder_of("bert-cls")), document_prompt="the server : ")
+    result = export_query_encoder(embedder, tmp_path)
+    assert not result.exported
+    assert "give a cosine of" in result.reason
+
+
 def test_weights_stay_in_float32_when_eight_bits_are_too_few(folder_of, tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_export, "LOWEST_SIMILARITY", 0.99999)
     embedder = open_embedder(runtime="torch", model=str(folder_of("qwen3-last")))

@@ -23,6 +23,7 @@ def write_model(
     architecture: str,
     *,
     pooling: str = "mean",
+    include_prompt: bool = True,
     dense: int = 0,
     texts: Sequence[str] = (),
     **settings: Any,
@@ -33,6 +34,7 @@ def write_model(
         folder: folder to create, which is returned.
         architecture: such as `Bert`, the name before `Config` in transformers.
         pooling: pooling mode.
+        include_prompt: whether pooling includes the prompt.
         dense: length of the vectors of a Dense module; 0 for none.
         texts: whose words and letters are the vocabulary, as in multilingual models; by default a few English words.
         settings: arguments for `SentenceTransformer`.
@@ -51,7 +53,7 @@ def write_model(
     base = folder.with_name(folder.name + "-transformer")
     transformers.AutoModel.from_config(config).save_pretrained(base)
     tokenizer.save_pretrained(base)
-    modules = [Transformer(str(base)), Pooling(128, pooling_mode=pooling)]
+    modules = [Transformer(str(base)), Pooling(128, pooling_mode=pooling, include_prompt=include_prompt)]
     if dense:
         modules.append(Dense(128, dense))
     SentenceTransformer(modules=[*modules, Normalize()], device="cpu", **settings).save(str(folder))
