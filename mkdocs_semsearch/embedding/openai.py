@@ -69,7 +69,8 @@ def open_openai(
         model: the name that the endpoint uses for the model.
         base_url: the part of the URL before `/embeddings`, usually ending in `/v1`; by default the environment's
             `SEMSEARCH_EMBEDDER_URL`, else `OPENAI_BASE_URL`, else OpenAI.
-        dimension: length of the model's vectors; by default it is determined with one request to the endpoint.
+        dimension: length of the model's vectors; by default it is determined with one request to the endpoint,
+            even if all texts of a build are cached.
         dimensions: request vectors of this shorter length.
         revision: part of the fingerprint: change it when the endpoint serves other weights under the same name.
         max_tokens: tokens after which a text is cut (estimated at four characters each).
@@ -230,9 +231,14 @@ class OpenAIEmbedder:
     @property
     def identity(self) -> EmbedderIdentity:
         """Model and settings that decide the vectors; sends one request if the dimension was not set."""
+        # Only a build has to ask: an index names the dimension. So no reader is waiting.
+        return self._identified("document")
+
+    def _identified(self, role: Role) -> EmbedderIdentity:
+        """Returns the identity; if the endpoint has to be asked for it, then with the limits of this role."""
         with self._lock:
             if not self._identity.dimension:
-                (vector,) = self._ask(["dimension"], "query")
+                (vector,) = self._ask(["dimension"], role)
                 if not isinstance(vector, list) or not vector:
                     raise EmbeddingError(f"The embedder at {self._where} answered with an empty vector.")
                 self._identity = replace(self._identity, dimension=len(vector))
@@ -240,7 +246,7 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`."""
-        identity = self.identity
+        identity = self._identified(role)
         prompt = identity.query_prompt if role == "query" else identity.document_prompt
         prompted = [prompt + well_formed(text) for text in texts]
         limit = identity.max_tokens * CHARACTERS_PER_TOKEN

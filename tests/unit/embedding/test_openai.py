@@ -77,6 +77,23 @@ def test_the_dimension_is_requested_once(server):
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_build_waits_for_a_model_that_is_still_loading(server, waits, status):
+    server.answer = lambda request, number: (
+        (status, {"Retry-After": "3"}, {"error": "loading"}) if number <= 5 else good_answer(request)
+    )
+    assert connect(server, dimension=None).identity.dimension == server.dimension
+    assert len(server.requests) == 6
+    assert min(waits) >= 3
+
+
+def test_a_question_does_not_wait_for_the_dimension(server, waits):
+    server.answer = lambda request, number: (429, {"Retry-After": "3"}, {"error": "loading"})
+    with pytest.raises(EmbedderUnavailableError, match="a pause of 3 s"):
+        connect(server, dimension=None).embed(["text"], "query")
+    assert waits == []
+
+
 def test_a_shorter_dimension_is_requested_from_the_endpoint(server):
     server.answer = lambda request, number: (200, {}, {"data": [{"embedding": [3.0, 4.0]}]})
     vectors = connect(server, dimensions=2).embed(["text"], "query")
