@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import reprlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -239,7 +240,7 @@ class OpenAIEmbedder:
         with self._lock:
             if not self._identity.dimension:
                 (vector,) = self._ask(["dimension"], role)
-                if not isinstance(vector, list) or not vector:
+                if not vector:
                     raise EmbeddingError(f"The embedder at {self._where} answered with an empty vector.")
                 self._identity = replace(self._identity, dimension=len(vector))
             return self._identity
@@ -319,9 +320,24 @@ class OpenAIEmbedder:
                 f"The embedder at {self._where} answered with something that is not a list of embeddings: is base_url "
                 "that of an OpenAI-compatible API, with /v1?"
             ) from error
-        if len(entries) != count or set(by_index) != set(range(count)):
-            raise EmbeddingError(f"The embedder at {self._where} answered {count} texts with {len(entries)} vectors.")
-        return [by_index[place] for place in range(count)]
+        source = f"The embedder at {self._where}"
+        if len(entries) != count:
+            raise EmbeddingError(f"{source} answered {count} texts with {len(entries)} vectors.")
+        if set(by_index) != set(range(count)):
+            raise EmbeddingError(
+                f'{source} gave the vectors of {count} texts an "index" of {reprlib.repr(list(by_index))} instead of '
+                f"{reprlib.repr(list(range(count)))}."
+            )
+        vectors = [by_index[place] for place in range(count)]
+        for place, vector in enumerate(vectors):
+            if not isinstance(vector, list):
+                advice = ": it must support encoding_format float" if isinstance(vector, str) else ""
+                raise EmbeddingError(f"{source} answered with {reprlib.repr(vector)} as vector {place}{advice}.")
+            if len(vector) != len(vectors[0]):
+                raise EmbeddingError(
+                    f"{source} answered with vectors of different lengths, {len(vectors[0])} and {len(vector)}."
+                )
+        return vectors
 
     def _message(self, reply: Reply) -> str:
         try:

@@ -47,7 +47,8 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
     """Embeds texts with an embedder that may be a user's own, see `Embedder.embed`.
 
     Raises:
-        EmbeddingError: the embedder raised an error, which is the cause, or returned an array of another shape.
+        EmbeddingError: the embedder raised an error, which is the cause, or returned an array of another shape, or
+            with NaN or infinity.
     """
     import numpy as np  # here, because the plugin imports this package in every command of MkDocs
 
@@ -61,6 +62,8 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
         raise EmbeddingError(
             f"The embedder returned an array of shape {list(rows.shape)} for {len(texts)} texts: each needs one row."
         )
+    if not np.isfinite(rows).all():  # compared with anything, NaN gives no results, which looks like a good answer
+        raise EmbeddingError("The embedder returned NaN or infinity: its vectors cannot be used.")
     return rows
 
 
@@ -131,7 +134,7 @@ def unit_rows(rows: ArrayLike, *, count: int, dimension: int, source: str) -> ND
     try:
         matrix = np.ascontiguousarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbeddingError(f"{source} answered with vectors that are not numbers: {error}.") from error
+        raise EmbeddingError(f"{source} answered with vectors that are not numbers: {str(error)[:200]}.") from error
     if count == 0:
         return np.zeros((0, dimension), dtype=np.float32)
     if matrix.shape != (count, dimension):

@@ -196,10 +196,10 @@ def test_an_endpoint_that_refuses_connections_is_a_sentence(server):
         ([{"index": 0, "embedding": [1.0, 2.0]}], r"shape \[1, 2\]"),
         ([{"index": 0, "embedding": [float("nan")] * 64}], "NaN"),
         ([{"index": 0, "embedding": [None] * 64}], "NaN"),
-        ([{"index": 0, "embedding": "AAAA"}], "not numbers"),
+        ([{"index": 0, "embedding": [[1.0], 2.0] * 32}], "not numbers"),
         ([{"index": 0, "embedding": [1.0] * 64}, {"index": 1, "embedding": [1.0] * 64}], "1 texts with 2 vectors"),
         ([], "1 texts with 0 vectors"),
-        ([{"index": 5, "embedding": [1.0] * 64}], "1 texts with 1 vectors"),
+        ([{"index": 5, "embedding": [1.0] * 64}], r'1 texts an "index" of \[5\] instead of \[0\]'),
         ([[1.0, 2.0]], "not a list of embeddings"),
         ("nonsense", "not a list of embeddings"),
     ],
@@ -209,6 +209,37 @@ def test_answers_that_cannot_be_used(server, data, sentence):
     with pytest.raises(EmbeddingError, match=sentence) as caught:
         connect(server).embed(["text"], "document")
     assert not isinstance(caught.value, EmbedderUnavailableError)
+
+
+def edited(change):
+    """A good answer in which `change` has edited each entry of `data`, a vector with its index."""
+
+    def answer(request, number):
+        status, headers, body = good_answer(request)
+        for entry in body["data"]:
+            change(entry)
+        return status, headers, body
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda entry: entry.update(embedding="8wS1vwAA" * 64), "8wS1.* as vector 0: it must support encoding_format"),
+        (lambda entry: entry.update(embedding=None), "answered with None as vector 0"),
+        (lambda entry: entry.update(index=None), r'9 texts an "index" of \[None\] instead of \[0, 1, 2, 3, 4, 5, \.'),
+        (lambda entry: entry.update(index=str(entry["index"])), r"\['8', '7', '6', '5', '4', '3', \.\.\.\] instead"),
+        (lambda entry: entry.update(index=0), r'9 texts an "index" of \[0\] instead of'),
+        (lambda entry: entry["index"] == 8 and entry["embedding"].pop(), "vectors of different lengths, 64 and 63"),
+    ],
+    ids=["base64", "no vector", "no index", "index as text", "same index", "one is shorter"],
+)
+def test_an_answer_in_another_form_is_one_short_sentence(server, change, sentence):
+    server.answer = edited(change)
+    with pytest.raises(EmbeddingError, match=sentence) as caught:
+        connect(server).embed(["text"] * 9, "document")
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b"null", b'{"data": null}', b"\xff\xfe"])

@@ -141,7 +141,9 @@ def test_defaults_come_from_the_environment(tmp_path, monkeypatch):
         open_searcher()
 
 
-@pytest.mark.parametrize("rows", [RuntimeError("out of memory"), "no vectors", [[1.0, 0.0]], np.zeros(3)])
+@pytest.mark.parametrize(
+    "rows", [RuntimeError("out of memory"), "no vectors", [[1.0, 0.0]], np.zeros(3), np.full((2, 64), np.nan)]
+)
 def test_any_exception_of_an_embedder_in_a_build_becomes_an_embedding_error(tmp_path, rows):
     class Broken(WordHashEmbedder):
         def embed(self, texts, role):
@@ -169,6 +171,20 @@ def test_any_exception_of_an_embedder_becomes_an_embedding_error(tmp_path, vecto
             searcher.search("keys", mode="semantic")
         assert isinstance(found.value.__cause__, RuntimeError | ValueError)
         assert searcher.search("keys").degraded
+
+
+def test_a_vector_of_nan_counts_as_a_failed_embedder(tmp_path):
+    class Broken(WordHashEmbedder):
+        def embed(self, texts, role):
+            return np.full((len(texts), self.identity.dimension), np.nan)
+
+    build(tmp_path / "index")
+    with open_searcher(tmp_path / "index", embedder=Broken()) as searcher:
+        with pytest.raises(EmbeddingError, match="NaN or infinity"):
+            searcher.search("keys", mode="semantic")
+        response = searcher.search("keys")
+        assert response.degraded
+        assert response.results
 
 
 def test_completion_in_a_shell_shows_every_name():
