@@ -8,8 +8,9 @@ import re
 import reprlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from itertools import accumulate, islice
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -247,31 +248,65 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`."""
+        vectors = np.empty((len(texts), self._identified(role).dimension), np.float32)
+        for start, rows in self.embed_in_parts(texts, role):
+            vectors[start : start + len(rows)] = rows
+        return vectors
+
+    def embed_in_parts(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Embeds texts with several requests at a time, and yields the vectors of each request when it is answered.
+
+        A request that fails ends the iteration, but only after the vectors of those under way, which may have cost
+        money, have been yielded.
+
+        Yields:
+            The number of the first text of a request, in any order, and the vectors of its texts.
+        """
         identity = self._identified(role)
         prompt = identity.query_prompt if role == "query" else identity.document_prompt
-        prompted = [prompt + well_formed(text) for text in texts]
         limit = identity.max_tokens * CHARACTERS_PER_TOKEN
-        cut = [text[:limit] if text.strip() else BLANK for text in prompted]
-        batches = list(_batches(cut, self._batch_size))
-        parts: list[NDArray[np.float32]] = [np.zeros((0, identity.dimension), dtype=np.float32)]
-        for batch, answer in self._answers(batches, role):
-            source = f"The embedder at {self._where}"
-            parts.append(unit_rows(answer, count=len(batch), dimension=identity.dimension, source=source))
-        return np.concatenate(parts)
-
-    def _answers(self, batches: list[list[str]], role: Role) -> Iterator[tuple[list[str], list[Any]]]:
-        """Yields each batch with its vectors, in order; several requests are under way at a time."""
+        prompted = (prompt + well_formed(text) for text in texts)
+        batches = list(_batches([text[:limit] if text.strip() else BLANK for text in prompted], self._batch_size))
         if len(batches) < 2:
-            yield from ((batch, self._ask(batch, role)) for batch in batches)
+            yield from ((0, self._rows(batch, role)) for batch in batches)
             return
-        with ThreadPoolExecutor(max_workers=min(self._concurrency, len(batches))) as pool:
-            futures = [pool.submit(self._ask, batch, role) for batch in batches]
+        waiting = zip(accumulate(map(len, batches), initial=0), batches, strict=False)
+        running: dict[Future[NDArray[np.float32] | None], int] = {}
+        ending = threading.Event()
+
+        def answered(batch: list[str]) -> NDArray[np.float32] | None:
+            if ending.is_set():
+                return None
             try:
-                for batch, future in zip(batches, futures, strict=True):
-                    yield batch, future.result()
+                return self._rows(batch, role)
+            except BaseException:
+                ending.set()
+                raise
+
+        failure: BaseException | None = None
+        with ThreadPoolExecutor(max_workers=min(self._concurrency, len(batches))) as pool:
+            try:
+                while True:
+                    # Twice as many as there are threads, so that these do not wait for the caller.
+                    free = 0 if ending.is_set() else 2 * self._concurrency - len(running)
+                    running |= {pool.submit(answered, batch): start for start, batch in islice(waiting, free)}
+                    if not running:
+                        break
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        start = running.pop(future)
+                        failure = failure or future.exception()
+                        rows = None if future.exception() else future.result()
+                        if rows is not None:
+                            yield start, rows
             finally:
-                for future in futures:
-                    future.cancel()
+                ending.set()
+        if failure is not None:
+            raise failure
+
+    def _rows(self, batch: list[str], role: Role) -> NDArray[np.float32]:
+        source = f"The embedder at {self._where}"
+        answer = self._ask(batch, role)
+        return unit_rows(answer, count=len(batch), dimension=self._identity.dimension, source=source)
 
     @property
     def _where(self) -> str:

@@ -161,7 +161,9 @@ class _Counted:
 
 
 _TEXTS_AT_ONCE = 256
-"""Number of texts between two writes to the cache; an interrupted build loses at most these. Not measured."""
+"""Number of texts between two writes to the cache; an interrupted build loses at most these. Not measured. An embedder
+with a method `embed_in_parts` forms its own parts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,21 +193,33 @@ def embed_texts(
     known = cache.get(keys)
     new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     ordered = sorted(new, key=lambda key: len(new[key]))
-    for start in range(0, len(ordered), _TEXTS_AT_ONCE):
-        part = ordered[start : start + _TEXTS_AT_ONCE]
-        fresh = embedded(embedder, [new[key] for key in part], "document")
+    done = 0
+    for start, fresh in _parts(embedder, [new[key] for key in ordered]):
         if fresh.shape[1] != identity.dimension:
             raise EmbeddingError(
                 f"The embedder returned vectors of dimension {fresh.shape[1]}, but reports {identity.dimension}."
             )
+        part = ordered[start : start + len(fresh)]
         cache.put(part, fresh)
         known.update(zip(part, fresh, strict=True))
+        done += len(part)
         if progress is not None:
-            progress(start + len(part), len(ordered))
+            progress(done, len(ordered))
     contents.touch()
     for row, key in enumerate(keys):
         vectors[row] = known[key]
     return EmbeddedTexts(vectors, embedded=len(new))
+
+
+def _parts(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yields the number of a text, and the vectors of this text and of the following ones, until all are embedded."""
+    # Requests to an endpoint overlap: after every part of a fixed size, all would have to wait for the slowest one.
+    in_parts = getattr(embedder, "embed_in_parts", None)
+    if in_parts is not None:
+        yield from in_parts(texts, "document")
+        return
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        yield start, embedded(embedder, texts[start : start + _TEXTS_AT_ONCE], "document")
 
 
 _UNIT_TOLERANCE = 1e-3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import threading
+import time
 from email.utils import formatdate
 
 import numpy as np
@@ -13,7 +15,10 @@ from mkdocs_semsearch.embedding import open_embedder, reopen_embedder
 from mkdocs_semsearch.embedding.openai import open_openai
 from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError, EmbeddingError
 from mkdocs_semsearch.http_client import retry_delay
+from mkdocs_semsearch.indexing.chunk_vectors import embed_texts
+from mkdocs_semsearch.indexing.content_cache import ContentCache
 from tests.unit.embedding.embedding_server import EmbeddingServer, good_answer
+from tests.waiting import PATIENCE_SECONDS
 from tests.word_hash import WordHashEmbedder
 
 KEY = "sk-very-secret-0123456789"
@@ -99,6 +104,52 @@ def test_a_shorter_dimension_is_requested_from_the_endpoint(server):
     vectors = connect(server, dimensions=2).embed(["text"], "query")
     np.testing.assert_allclose(vectors, [[0.6, 0.8]], atol=1e-6)
     assert server.requests[0][0]["dimensions"] == 2
+
+
+def embed_in(folder, embedder, texts, progress=None):
+    with ContentCache.open(folder) as contents:
+        return embed_texts(texts, embedder, contents, progress)
+
+
+@pytest.mark.parametrize(("batch_size", "concurrency"), [(32, 12), (400, 3)])
+def test_a_build_sends_as_many_texts_and_requests_at_a_time_as_the_options_say(tmp_path, batch_size, concurrency):
+    """Each request waits for others, so fewer at a time would never be answered."""
+    together = threading.Barrier(concurrency)
+
+    def answer(request, number):
+        together.wait(PATIENCE_SECONDS)
+        return good_answer(request)
+
+    texts = [f"text number {n}" for n in range(batch_size * concurrency * 2)]
+    seen = []
+    with EmbeddingServer(answer) as server:
+        embedder = connect(server, batch_size=batch_size, concurrency=concurrency)
+        found = embed_in(tmp_path, embedder, texts, lambda done, total: seen.append((done, total)))
+    np.testing.assert_allclose(found.vectors, WordHashEmbedder().embed(texts, "document"), atol=1e-6)
+    assert {len(request["input"]) for request, _ in server.requests} == {batch_size}
+    assert seen == [(done, len(texts)) for done in range(batch_size, len(texts) + 1, batch_size)]
+
+
+def test_vectors_of_other_requests_are_kept_when_one_fails(server, tmp_path):
+    under_way = threading.Barrier(4)
+    failed = threading.Event()
+
+    def answer(request, number):
+        under_way.wait(PATIENCE_SECONDS)
+        if "text 0" in request["input"]:
+            failed.set()
+            return 400, {}, {"error": {"message": "no."}}
+        assert failed.wait(PATIENCE_SECONDS)
+        time.sleep(0.2)  # so that the failure is noticed first
+        return good_answer(request)
+
+    texts = [f"text {n}" for n in range(10)] * 3 + [f"text {n}" for n in range(10, 100)]
+    server.answer = answer
+    with pytest.raises(EmbeddingError, match="no"):
+        embed_in(tmp_path, connect(server, batch_size=10, concurrency=4), texts)
+    assert len(server.requests) == 4
+    server.answer = lambda request, number: good_answer(request)
+    assert embed_in(tmp_path, connect(server), texts).embedded == 100 - 30
 
 
 def test_connections_are_used_again(server):
