@@ -81,9 +81,11 @@ def check_environment() -> None:
     Raises:
         ConfigurationError: a value is invalid; the message names the variable.
     """
+    from mkdocs_semsearch.embedding.model_files import folder_in_environment
     from mkdocs_semsearch.embedding.onnx_encoder import thread_count
 
     thread_count(None)
+    folder_in_environment()
     if any(name.startswith("SEMSEARCH_EMBEDDER_") for name in os.environ):  # the import would delay every start
         from mkdocs_semsearch.embedding.openai import check_own_variables
 

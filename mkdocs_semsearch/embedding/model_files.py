@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_semsearch.artifact.index_folder import sha256_of
-from mkdocs_semsearch.errors import EmbeddingError, ModelNotFoundError
+from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, ModelNotFoundError
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 CONFIGS = ("modules.json", "config.json")
+FOLDER_VARIABLE = "SEMSEARCH_EMBEDDER_MODEL"
+"""Environment variable with the folder of the model for questions: an index names only the last part of its path."""
+
 HUB_TIMEOUT = 10.0
 # A snapshot of the hub often also holds several gigabytes of weights for other runtimes.
 _OTHER_FOLDERS = ("onnx/*", "openvino/*", "coreml/*")
@@ -73,8 +76,24 @@ def resolve_model(model: str, *, revision: str | None = None, download: bool = T
         tried.append(f"{place}: {found}")
     raise ModelNotFoundError(
         f"The model {model!r} was not found. Tried: {'; '.join(tried)}. Give the path of a folder that holds the "
-        f"model, connect to the hub once, or use {DEFAULT_MODEL!r}, which is part of mkdocs-semsearch."
+        f"model (in a build as embedder.model, for questions as the environment variable {FOLDER_VARIABLE}), connect "
+        f"to the hub once, or use {DEFAULT_MODEL!r}, which is part of mkdocs-semsearch."
     )
+
+
+def folder_in_environment() -> str | None:
+    """Returns the folder in `SEMSEARCH_EMBEDDER_MODEL`; None if the variable is not set.
+
+    Raises:
+        ConfigurationError: the folder contains no model.
+    """
+    given = os.environ.get(FOLDER_VARIABLE, "").strip()
+    if not given:
+        return None
+    found = _as_folder(given)
+    if isinstance(found, str):
+        raise ConfigurationError(f"Environment variable {FOLDER_VARIABLE}: {given!r} is no model: {found}.")
+    return str(found)
 
 
 def is_model_folder(folder: Path) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
 from mkdocs_semsearch.artifact.user_cache import user_cache
-from mkdocs_semsearch.embedding.model_files import chooses_default_model, resolve_model
+from mkdocs_semsearch.embedding.model_files import chooses_default_model, folder_in_environment, resolve_model
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
     DefaultEmbedder,
@@ -179,7 +179,10 @@ that have just been downloaded, where nothing limits an encoder.
 
 
 def reopen_model(identity: EmbedderIdentity) -> Embedder:
-    """Opens the model that an index names in its manifest, with the prompts of the index, see `reopen_embedder`."""
+    """Opens the model that an index names in its manifest, with the prompts of the index, see `reopen_embedder`.
+
+    The environment variable `SEMSEARCH_EMBEDDER_MODEL` says where its folder is.
+    """
     if is_default_encoder(identity):
         return load_default_encoder(identity)
     if not _NAME.fullmatch(identity.model):
@@ -187,7 +190,7 @@ def reopen_model(identity: EmbedderIdentity) -> Embedder:
             f"The index names its model {identity.model[:200]!r}, which is no name of a model: build the index again."
         )
     return open_model(
-        identity.model,
+        folder_in_environment() or identity.model,
         runtime="torch",
         query_prompt=identity.query_prompt,
         document_prompt=identity.document_prompt,

@@ -338,6 +338,27 @@ def test_the_fingerprint_covers_modules_with_files_of_other_names(tmp_path, file
     assert read_model_folder(folder).fingerprint() == first
 
 
+def test_the_environment_says_where_the_model_of_an_index_is(tmp_path, monkeypatch):
+    """An index names only the last part of the folder's path."""
+    identity = open_embedder(runtime="torch", model=str(small_model(tmp_path / "models" / "mine"))).identity
+    assert identity.model == "mine"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelNotFoundError, match="for questions as the environment variable SEMSEARCH_EMBEDDER_MODEL"):
+        reopen_embedder(identity)
+    monkeypatch.setenv("SEMSEARCH_EMBEDDER_MODEL", str(tmp_path / "models" / "mine"))
+    assert reopen_embedder(identity).identity == identity
+    (tmp_path / "models" / "mine" / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(EmbeddingError, match="is a different one"):
+        reopen_embedder(identity)
+
+
+def test_a_folder_in_the_environment_without_a_model_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMSEARCH_EMBEDDER_MODEL", str(tmp_path))
+    with pytest.raises(ConfigurationError, match=r"Environment variable SEMSEARCH_EMBEDDER_MODEL: .* is no model"):
+        embedding.check_environment()
+
+
 def test_prompts_come_from_the_model_unless_given(tmp_path):
     folder = small_model(tmp_path / "model")
     settings = {"prompts": {"query": "q: ", "passage": "p: "}, "default_prompt_name": None}
