@@ -26,7 +26,7 @@ LogFormat = Literal["text", "json"]
 SHORTEST_TOKEN = 16
 MOST_DAYS = 36_500
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-_OTHER_VARIABLES = ("EMBEDDER_API_KEY", "EMBEDDER_URL", "ENCODER_THREADS", "MAX_INDEX_BYTES")
+_OTHER_VARIABLES = ("EMBEDDER_API_KEY", "EMBEDDER_MODEL", "EMBEDDER_URL", "ENCODER_THREADS", "MAX_INDEX_BYTES")
 """Variables that other modules read; without `SEMSEARCH_`."""
 _RESERVED = frozenset({"-", "api", "docs", "healthz", "mcp", "metrics", "openapi.json", "readyz"})
 """First path segments that have another meaning, so no index may have such a name."""
