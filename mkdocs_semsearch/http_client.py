@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from time import sleep, time
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.request import getproxies
 
 from mkdocs_semsearch.errors import ConfigurationError, reason
 
@@ -59,7 +60,11 @@ def environment_read() -> Iterator[None]:
             f"The certificates that the environment variable SSL_CERT_FILE names cannot be loaded ({reason(error)}): "
             "let it name a file with certificates in PEM form, or unset it."
         ) from error
-    except Exception as error:  # ValueError, ImportError, and the `InvalidURL` of httpx or httpx2
+    except Exception as error:
+        # The `InvalidURL` of httpx and httpx2 is no ValueError.
+        is_address = isinstance(error, ValueError | ImportError) or type(error).__name__ == "InvalidURL"
+        if not is_address or not getproxies():
+            raise
         raise ConfigurationError(
             "The proxy in the environment cannot be used: let ALL_PROXY, HTTPS_PROXY and HTTP_PROXY name one as in "
             "http://proxy.example.org:3128, or unset them; a SOCKS proxy (socks5://) needs the package socksio."

@@ -7,6 +7,16 @@ import tempfile
 from pathlib import Path
 
 
+def is_writable(folder: Path) -> bool:
+    """Returns whether files can be written in a folder, which is made if it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
 def user_cache(name: str) -> Path:
     """Returns the folder of this name in `XDG_CACHE_HOME`, else in `LOCALAPPDATA` (Windows), else in `~/.cache`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -251,6 +251,8 @@ class ModelFolder:
     def _files(self) -> Iterator[Path]:
         folders = {self.path, self.transformer_dir, *(child for child in self.path.iterdir() if child.is_dir())}
         with_weights = set()
+        modules = _read_modules(self.path)
+        others = {self.path / str(module.get("path", "")) for module in modules if _is_other(module)}
         for folder in folders:
             is_module = folder in (self.path, self.transformer_dir) or (folder / "config.json").is_file()
             if not is_module:
@@ -261,12 +263,24 @@ class ModelFolder:
             yield from weights
             names = (*TOKENIZER_FILES, "config.json", "modules.json", "sentence_bert_config.json")
             yield from (folder / name for name in names if (folder / name).is_file())
-        modules = _read_modules(self.path)
-        for folder in _module_folders(self.path, modules) - with_weights:
+        for folder in (_module_folders(self.path, modules) - with_weights) | (others - {self.path}):
             # Such as StaticEmbedding or WordEmbeddings: their files have other names, so each of them counts.
             yield from (file for file in folder.rglob("*") if file.is_file() and _may_decide(file.relative_to(folder)))
+        if self.path in others:
+            files = (file for file in self.path.iterdir() if file.suffix in (".json", ".npy", ".bin", ".txt"))
+            yield from (file for file in files if file.name != "config_sentence_transformers.json")  # names prompts
         if not all(str(module["type"]).startswith("sentence_transformers.") for module in modules):
             yield from self.path.glob("*.py")  # the code of a module of the model's own
+
+
+_OTHER_MODULES = frozenset({"BoW", "Router", "WordEmbeddings", "WordWeights"})
+"""Modules of sentence-transformers whose files have names of their own, such as `whitespacetokenizer_config.json`."""
+
+
+def _is_other(module: Mapping[str, Any]) -> bool:
+    """Returns whether a module may have files of any name."""
+    package, _, kind = str(module["type"]).rpartition(".")
+    return kind in _OTHER_MODULES or not package.startswith("sentence_transformers")
 
 
 def _module_folders(path: Path, modules: list[dict[str, Any]]) -> set[Path]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
@@ -50,17 +51,68 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
         EmbeddingError: the embedder raised an error, which is the cause, or returned an array of another shape, or
             with NaN or infinity.
     """
-    import numpy as np  # here, because the plugin imports this package in every command of MkDocs
+    with _errors_of_embedder():
+        return _checked(embedder.embed(texts, role), len(texts))
 
+
+class EmbedsInParts(Protocol):
+    """What an `Embedder` may have in addition, if several requests to it are under way at the same time."""
+
+    def embed_in_parts(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Embeds texts as `embed` does, and yields vectors as soon as they are there.
+
+        Yields:
+            The number of a text, and the vectors of this text and of those after it, in any order of the parts.
+        """
+        ...
+
+
+def embedded_in_parts(
+    embedder: Embedder, texts: Sequence[str], role: Role, most: int
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Embeds texts as `embedded` does, and yields parts of them, see `EmbedsInParts`.
+
+    Args:
+        embedder: an embedder; if it cannot embed in parts, it gets `most` texts at a time.
+        texts: the texts.
+        role: see `Embedder.embed`.
+        most: number of texts of a part, unless the embedder forms them.
+
+    Raises:
+        EmbeddingError: see `embedded`; or a text got no vector.
+    """
+    in_parts = getattr(embedder, "embed_in_parts", None)
+    if in_parts is None:
+        for start in range(0, len(texts), most):
+            yield start, embedded(embedder, texts[start : start + most], role)
+        return
+    missing = len(texts)
+    with _errors_of_embedder():
+        for start, rows in in_parts(texts, role):
+            rows = _checked(rows, min(len(rows), len(texts) - start))
+            missing -= len(rows)
+            yield start, rows
+    if missing:
+        raise EmbeddingError(f"The embedder returned {len(texts) - missing} vectors for {len(texts)} texts.")
+
+
+@contextmanager
+def _errors_of_embedder() -> Iterator[None]:
     try:
-        rows = np.asarray(embedder.embed(texts, role), np.float32)
+        yield
     except SemsearchError:
         raise
     except Exception as error:
         raise EmbeddingError(f"The embedder failed with {type(error).__name__}: {error}.") from error
-    if rows.ndim != 2 or len(rows) != len(texts):
+
+
+def _checked(vectors: ArrayLike, count: int) -> NDArray[np.float32]:
+    import numpy as np  # here, because the plugin imports this package in every command of MkDocs
+
+    rows = np.asarray(vectors, np.float32)
+    if rows.ndim != 2 or len(rows) != count:
         raise EmbeddingError(
-            f"The embedder returned an array of shape {list(rows.shape)} for {len(texts)} texts: each needs one row."
+            f"The embedder returned an array of shape {list(rows.shape)} for {count} texts: each needs one row."
         )
     if not np.isfinite(rows).all():  # compared with anything, NaN gives no results, which looks like a good answer
         raise EmbeddingError("The embedder returned NaN or infinity: its vectors cannot be used.")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact.manifest import EmbedderIdentity
-from mkdocs_semsearch.artifact.user_cache import user_cache
+from mkdocs_semsearch.artifact.user_cache import is_writable, user_cache
 from mkdocs_semsearch.embedding.model_files import chooses_default_model, folder_in_environment, resolve_model
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
@@ -253,7 +253,7 @@ class OnnxModelEmbedder:
         with self._lock:
             folder = cached_export(self.original, self._cache_dir)
             if not is_complete(folder) and self._failure is None:
-                if not _is_writable(self._cache_dir):
+                if not is_writable(self._cache_dir):
                     self._cache_dir = self._temporary_folder()
                     folder = cached_export(self.original, self._cache_dir)
                 result = export_query_encoder(self.original, folder, cache_dir=self._cache_dir)
@@ -292,15 +292,6 @@ class OnnxModelEmbedder:
         except EmbeddingError:  # a file in the cache is damaged: export the model again
             shutil.rmtree(folder, ignore_errors=True)
             return self.original if self.encoder_folder is None else load_query_encoder(folder, threads=self._threads)
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
 
 
 def default_cache() -> Path:

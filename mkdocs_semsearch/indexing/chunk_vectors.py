@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import EmbedderIdentity
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, embedding_text, heading_text
 from mkdocs_semsearch.embedding.model_files import is_default_model
-from mkdocs_semsearch.embedding.protocol import Embedder, Progress, embedded
+from mkdocs_semsearch.embedding.protocol import Embedder, Progress, embedded_in_parts
 from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of
 from mkdocs_semsearch.lexical.languages import primary_subtag, script_of
@@ -161,8 +161,8 @@ class _Counted:
 
 
 _TEXTS_AT_ONCE = 256
-"""Number of texts between two writes to the cache; an interrupted build loses at most these. Not measured. An embedder
-with a method `embed_in_parts` forms its own parts.
+"""Number of texts between two writes to the cache; an interrupted build loses at most these. Not measured. Requests
+to an endpoint overlap, and form their own parts.
 """
 
 
@@ -194,7 +194,7 @@ def embed_texts(
     new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     ordered = sorted(new, key=lambda key: len(new[key]))
     done = 0
-    for start, fresh in _parts(embedder, [new[key] for key in ordered]):
+    for start, fresh in embedded_in_parts(embedder, [new[key] for key in ordered], "document", _TEXTS_AT_ONCE):
         if fresh.shape[1] != identity.dimension:
             raise EmbeddingError(
                 f"The embedder returned vectors of dimension {fresh.shape[1]}, but reports {identity.dimension}."
@@ -209,17 +209,6 @@ def embed_texts(
     for row, key in enumerate(keys):
         vectors[row] = known[key]
     return EmbeddedTexts(vectors, embedded=len(new))
-
-
-def _parts(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yields the number of a text, and the vectors of this text and of the following ones, until all are embedded."""
-    # Requests to an endpoint overlap: after every part of a fixed size, all would have to wait for the slowest one.
-    in_parts = getattr(embedder, "embed_in_parts", None)
-    if in_parts is not None:
-        yield from in_parts(texts, "document")
-        return
-    for start in range(0, len(texts), _TEXTS_AT_ONCE):
-        yield start, embedded(embedder, texts[start : start + _TEXTS_AT_ONCE], "document")
 
 
 _UNIT_TOLERANCE = 1e-3

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.plugins import get_plugin_logger
 
-from mkdocs_semsearch.errors import IndexWriteError, SemsearchError
+from mkdocs_semsearch.artifact.user_cache import is_writable
+from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.site.pipeline import EmbeddingProgress
 
 if TYPE_CHECKING:
@@ -102,16 +103,14 @@ class Preview:
     def written(self, folder: Path, write: Callable[[Path], Searcher]) -> Searcher:
         """Returns the result of `write(folder)`.
 
-        If `write` raises `IndexWriteError`, this and all later calls for the folder use a temporary folder instead,
-        which `close` removes.
+        If the folder cannot be written, this and all later calls for it use a temporary one instead, which `close`
+        removes. An error of `write` itself, as on a full disk, is one of this job only.
         """
-        if folder not in self._temporary:
-            try:
-                return write(folder)
-            except IndexWriteError as error:
-                log.warning(f"This preview uses a temporary folder as `cache_dir` until it ends: {error}")
+        if folder not in self._temporary and not is_writable(folder):
+            log.warning(f"cache_dir: {folder} cannot be written, so this preview uses a temporary folder until it ends")
             self._temporary[folder] = TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True)
-        return write(Path(self._temporary[folder].name))
+        temporary = self._temporary.get(folder)
+        return write(Path(temporary.name) if temporary else folder)
 
     def wrap(self, app: WSGIApplication, mount_path: str, address: str) -> WSGIApplication:
         """Returns an application that answers search requests and passes all others to `app`.
@@ -223,7 +222,7 @@ def preview_folder(config_file: str | None) -> str:
     Sites with several configuration files in one folder may have a preview for each of them at the same time.
     """
     name = Path(config_file or "mkdocs.yml").stem
-    return "preview" if name == "mkdocs" else f"preview-{name}"
+    return "preview" if name in ("mkdocs", "properdocs") else f"preview-{name}"
 
 
 def preview_path(site_url: str | None) -> str:

@@ -209,7 +209,7 @@ class LazyEncoder:
         try:
             with stage("encode"):
                 vector: NDArray[np.float32] = embedded(embedder, [text], "query")[0]
-        except EmbeddingError as error:
+        except BaseException as error:  # also a panic: otherwise nobody would try again for a minute
             # Without a pause every query would wait for the timeout, and no thread would be left for lexical queries.
             self._note(error if isinstance(error, EmbedderUnavailableError) else None)
             raise

@@ -99,7 +99,10 @@ class EncoderPool:
 
     @functools.cached_property
     def _limit(self) -> CallLimit:
-        """Leaves half of the threads to queries that need no remote embedder."""
+        """Leaves half of the threads to queries that need no remote embedder.
+
+        One limit is enough: the environment names one endpoint for all indexes.
+        """
         from mkdocs_semsearch.searching.query_encoder import CallLimit
 
         return CallLimit(max(1, threads_that_fit(THREADS) // 2))

@@ -74,6 +74,10 @@ def widget_config(
     return _json(body | {key: value for key, value in (own or {}).items() if key not in previewed})
 
 
+def _no_json(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def own_config(content: bytes, name: str) -> dict[str, Any]:
     """Returns the keys of a `config.json` that a site has itself.
 
@@ -85,7 +89,7 @@ def own_config(content: bytes, name: str) -> dict[str, Any]:
         ConfigurationError: it is not a JSON object.
     """
     try:
-        keys = json.loads(content)
+        keys = json.loads(content, parse_constant=_no_json)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{name} is not used, because it is not JSON: {reason(error)}. Correct it.") from None
     if not isinstance(keys, dict):

@@ -448,9 +448,10 @@ def test_without_storage_nothing_offers_to_keep_searches(page, configure, servin
         assert page.get_by_role("button", name="Keep recent searches").count() == 0
 
 
-def test_an_error_in_a_part_of_the_dialog_is_reported_once_and_the_rest_works(page, configure, serving):
+@pytest.mark.parametrize("planted", ["export function fill() { %s; }", "%s"], ids=["fill", "module"])
+def test_an_error_in_a_part_of_the_dialog_is_reported_once_and_the_rest_works(page, configure, serving, planted):
     with serving.SiteServer(configure()) as server:
-        planted = "export function fill() { throw new Error('planted'); }"
+        planted %= "throw new Error('planted')"
         page.route("**/semsearch/why.js", lambda route: route.fulfill(body=planted, content_type="text/javascript"))
         open_box(page, server)
         with page.expect_event("pageerror"):

@@ -281,6 +281,13 @@ WORDS = {
     "0_WordEmbeddings/whitespacetokenizer_config.json": "{}",
     "1_Pooling/config.json": "{}",
 }
+WORDS_IN_ROOT = {
+    "modules.json": WORDS["modules.json"].replace("0_WordEmbeddings", ""),
+    "model.safetensors": "weights",
+    "wordembedding_config.json": "{}",
+    "whitespacetokenizer_config.json": "{}",
+    "1_Pooling/config.json": "{}",
+}
 ROUTER = {
     "modules.json": '[{"type": "sentence_transformers.models.Router", "path": ""}]',
     "router_config.json": '{"types": {"query_0_StaticEmbedding": "…", "document_0_Transformer": "…"}}',
@@ -301,6 +308,7 @@ OWN_CODE = {
     "own_module.py": "class Scaled: ...",
     "1_Scaled/config.json": "{}",
     "1_Scaled/factor.npy": "2",
+    "1_Scaled/model.safetensors": "weights",
 }
 
 
@@ -327,11 +335,11 @@ def test_the_fingerprint_of_a_usual_model_is_the_same_in_all_versions(tmp_path):
     assert read_model_folder(write_files(tmp_path / "plain", plain)).fingerprint()[:16] == "147baffbed4fc6b9"
 
 
-@pytest.mark.parametrize("files", [STATIC, WORDS, ROUTER, OWN_CODE], ids=["static", "words", "router", "own code"])
+@pytest.mark.parametrize("files", [STATIC, WORDS, WORDS_IN_ROOT, ROUTER, OWN_CODE], ids=str)
 def test_the_fingerprint_covers_modules_with_files_of_other_names(tmp_path, files):
     folder = write_files(tmp_path / "model", files)
     first = read_model_folder(folder).fingerprint()
-    for name in set(files) - {"modules.json", "router_config.json", "config_sentence_transformers.json"}:
+    for name in set(files) - {"modules.json", "config_sentence_transformers.json"}:
         (folder / name).write_text('{"other": 1}')
         assert read_model_folder(folder).fingerprint() != first, name
         (folder / name).write_text(files[name])

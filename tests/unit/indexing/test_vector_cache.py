@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.indexing.chunk_vectors import VectorCache, embed_texts
 from mkdocs_semsearch.indexing.content_cache import FILE_NAME, ContentCache
 from tests.word_hash import WordHashEmbedder
@@ -53,6 +54,37 @@ def test_nothing_is_embedded_twice(file):
 def test_equal_texts_are_embedded_once(file):
     found, embedder = embed(file, ["same", "other", "same", "same"])
     assert (found.embedded, embedder.embedded) == (2, ["same", "other"])
+
+
+class InParts(WordHashEmbedder):
+    """Embeds the second half of the texts first; `spoil` changes what is returned, or raises."""
+
+    def __init__(self, spoil=lambda parts: parts):
+        super().__init__()
+        self.spoil = spoil
+
+    def embed_in_parts(self, texts, role):
+        half = len(texts) // 2
+        for start, some in self.spoil([(half, texts[half:]), (0, texts[:half])]):
+            yield start, self.embed(some, role) if isinstance(some, list) else some
+
+
+def test_an_embedder_may_answer_in_parts_of_its_own(file):
+    assert embed(file, embedder=InParts())[0].embedded == 700
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda parts: parts[:1], "350 vectors for 700 texts"),
+        (lambda parts: [(0, np.full((700, 64), np.nan))], "NaN"),
+        (lambda parts: 1 / 0, "ZeroDivisionError"),
+    ],
+    ids=["too few", "nan", "error"],
+)
+def test_parts_that_cannot_be_used_are_an_error(file, spoil, said):
+    with pytest.raises(EmbeddingError, match=said):
+        embed_in(file.parent, TEXTS, InParts(spoil))
 
 
 def test_no_texts(file):

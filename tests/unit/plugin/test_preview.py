@@ -77,19 +77,29 @@ def test_a_folder_that_cannot_be_written_is_replaced_until_the_preview_ends(prev
 
     def write(folder):
         used.append(folder)
-        if folder == tmp_path:
-            raise IndexWriteError("Read-only.")
         return searcher()
 
+    (tmp_path / "cache").write_text("no folder", encoding="utf-8")
     for _ in range(2):
-        preview.written(tmp_path, write)
-    assert used == [tmp_path, used[1], used[1]]
-    assert caplog.text.count("Read-only.") == 1
-    assert used[1].is_dir()
+        preview.written(tmp_path / "cache", write)
+    assert used == [used[0], used[0]] != [tmp_path / "cache"] * 2
+    assert caplog.text.count("cache_dir") == 1
+    assert used[0].is_dir()
     preview.written(tmp_path / "another", write)
     assert used[-1] == tmp_path / "another"
     preview.close()
-    assert not used[1].exists()
+    assert not used[0].exists()
+
+
+def test_a_disk_that_is_full_for_a_moment_costs_one_job_only(preview, tmp_path):
+    def full(folder):
+        raise IndexWriteError("Full.")
+
+    with pytest.raises(IndexWriteError):
+        preview.written(tmp_path, full)
+    used = []
+    preview.written(tmp_path, lambda folder: used.append(folder) or searcher())
+    assert used == [tmp_path]
 
 
 def test_only_the_last_waiting_job_runs(preview):
@@ -206,6 +216,7 @@ def test_path(site_url, path):
         ("", "preview"),
         ("project/mkdocs.yml", "preview"),
         ("project/mkdocs.yaml", "preview"),
+        ("project/properdocs.yml", "preview"),
         ("project/internal.yml", "preview-internal"),
         ("project/mkdocs.de.yml", "preview-mkdocs.de"),
     ],

@@ -8,9 +8,18 @@ from dataclasses import replace
 import pytest
 
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
+from mkdocs_semsearch.errors import ConfigurationError
 from mkdocs_semsearch.plugin.options import SemsearchConfig
 from mkdocs_semsearch.site.pipeline import WidgetSettings
-from mkdocs_semsearch.site.widget_files import CONFIG, RESULTS_PAGE, STYLE, site_version, widget_config, withdraw_static
+from mkdocs_semsearch.site.widget_files import (
+    CONFIG,
+    RESULTS_PAGE,
+    STYLE,
+    own_config,
+    site_version,
+    widget_config,
+    withdraw_static,
+)
 from mkdocs_semsearch.theme_files import SCRIPT, theme_dir
 
 
@@ -141,3 +150,9 @@ def test_the_widget_knows_the_version_if_the_address_does_not_tell_it(settings, 
 )
 def test_version(environment, version):
     assert site_version(environment) == version
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"button": NaN}'])
+def test_an_own_config_that_browsers_cannot_read_is_an_error(content):
+    with pytest.raises(ConfigurationError, match=r"config\.json is not used"):
+        own_config(content, "config.json")
