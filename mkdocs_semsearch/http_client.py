@@ -61,7 +61,7 @@ def environment_read() -> Iterator[None]:
             "let it name a file with certificates in PEM form, or unset it."
         ) from error
     except Exception as error:
-        # The `InvalidURL` of httpx and httpx2 is no ValueError.
+        # `InvalidURL` of httpx and httpx2 is not a ValueError.
         is_address = isinstance(error, ValueError | ImportError) or type(error).__name__ == "InvalidURL"
         if not is_address or not getproxies():
             raise

@@ -43,7 +43,7 @@ def part_of(path: Path) -> Path:
 
 
 def _beginning(name: str) -> str:
-    """Returns the beginning of a name, because a part must not have a longer name than a file may have."""
+    """Returns the beginning of a name, so that the name of an unfinished file never becomes too long."""
     return name[:20]
 
 

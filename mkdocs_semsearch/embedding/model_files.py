@@ -251,8 +251,6 @@ class ModelFolder:
     def _files(self) -> Iterator[Path]:
         folders = {self.path, self.transformer_dir, *(child for child in self.path.iterdir() if child.is_dir())}
         with_weights = set()
-        modules = _read_modules(self.path)
-        others = {self.path / str(module.get("path", "")) for module in modules if _is_other(module)}
         for folder in folders:
             is_module = folder in (self.path, self.transformer_dir) or (folder / "config.json").is_file()
             if not is_module:
@@ -263,14 +261,34 @@ class ModelFolder:
             yield from weights
             names = (*TOKENIZER_FILES, "config.json", "modules.json", "sentence_bert_config.json")
             yield from (folder / name for name in names if (folder / name).is_file())
-        for folder in (_module_folders(self.path, modules) - with_weights) | (others - {self.path}):
-            # Such as StaticEmbedding or WordEmbeddings: their files have other names, so each of them counts.
-            yield from (file for file in folder.rglob("*") if file.is_file() and _may_decide(file.relative_to(folder)))
-        if self.path in others:
-            files = (file for file in self.path.iterdir() if file.suffix in (".json", ".npy", ".bin", ".txt"))
-            yield from (file for file in files if file.name != "config_sentence_transformers.json")  # names prompts
-        if not all(str(module["type"]).startswith("sentence_transformers.") for module in modules):
-            yield from self.path.glob("*.py")  # the code of a module of the model's own
+        yield from _files_of_any_name(self.path, with_weights)
+
+
+def _files_of_any_name(path: Path, with_weights: set[Path]) -> Iterator[Path]:
+    """Yields the files of modules such as StaticEmbedding or WordEmbeddings, which have names of their own.
+
+    Args:
+        path: folder of the model.
+        with_weights: folders whose weights have a usual name.
+    """
+    modules = _read_modules(path)
+    others = {_folder_of(path, module) for module in modules if _is_other(module)}
+    for folder in (_module_folders(path, modules) - with_weights) | (others - {path}):
+        yield from (file for file in folder.rglob("*") if file.is_file() and _may_decide(file.relative_to(folder)))
+    if path in others:
+        files = (file for file in path.iterdir() if file.suffix in (".json", ".npy", ".bin", ".txt"))
+        yield from (file for file in files if file.name != "config_sentence_transformers.json")  # names prompts
+    if any(map(_has_own_code, modules)):
+        yield from path.glob("*.py")
+
+
+def _folder_of(path: Path, module: Mapping[str, Any]) -> Path:
+    return path / str(module.get("path", ""))
+
+
+def _has_own_code(module: Mapping[str, Any]) -> bool:
+    """Returns whether the code of a module comes with the model, not with sentence-transformers."""
+    return not str(module["type"]).startswith("sentence_transformers.")
 
 
 _OTHER_MODULES = frozenset({"BoW", "Router", "WordEmbeddings", "WordWeights"})
@@ -279,13 +297,12 @@ _OTHER_MODULES = frozenset({"BoW", "Router", "WordEmbeddings", "WordWeights"})
 
 def _is_other(module: Mapping[str, Any]) -> bool:
     """Returns whether a module may have files of any name."""
-    package, _, kind = str(module["type"]).rpartition(".")
-    return kind in _OTHER_MODULES or not package.startswith("sentence_transformers")
+    return _has_own_code(module) or str(module["type"]).rpartition(".")[2] in _OTHER_MODULES
 
 
 def _module_folders(path: Path, modules: list[dict[str, Any]]) -> set[Path]:
     """Returns the folders below `path` of the modules, and those of the parts of a `Router`."""
-    folders = {path / str(module.get("path", "")) for module in modules}
+    folders = {_folder_of(path, module) for module in modules}
     folders |= {
         folder / str(name) for folder in folders for name in _read_json(folder / "router_config.json").get("types", ())
     }
@@ -305,7 +322,7 @@ def read_model_folder(path: Path) -> ModelFolder:
     """
     modules = _read_modules(path)
     types = tuple(str(module["type"]).rsplit(".", 1)[-1] for module in modules)
-    folders = [path / str(module.get("path", "")) for module in modules]
+    folders = [_folder_of(path, module) for module in modules]
     transformer_dir = next((f for f, t in zip(folders, types, strict=True) if t == "Transformer"), path)
     config = _read_json(transformer_dir / "config.json")
     sentence_config = _read_json(transformer_dir / "sentence_bert_config.json")

@@ -287,7 +287,7 @@ class InsightStore:
 
 
 def _address(file: PurePath) -> str:
-    """Returns the URI of an absolute path for SQLite, which refuses one with a host, as a path on a share has it."""
+    """Returns the URI of an absolute path. That of a path on a share would have a host, which SQLite refuses."""
     return re.sub(r"^file://(?!/)", "file:////", file.as_uri())
 
 

@@ -86,12 +86,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
         """Stores the command; imports nothing else, because MkDocs calls this hook for every command."""
         self._started = True
-        self._serving = command == "serve" or running_command()[0] == "serve"
+        self._serving = command == "serve"
         self._dirty = dirty
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Checks the options and adds the search box; runs again on the same config when locales are built."""
-        # For a plugin that was added to the configuration of a running preview, MkDocs does not call `on_startup`.
+        # For a plugin that was added to the configuration of a running preview, MkDocs calls no `on_startup`.
         self._serving = self._serving or running_command()[0] == "serve"
         try:
             self._settings = self.config.settings()

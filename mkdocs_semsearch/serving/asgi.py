@@ -192,12 +192,9 @@ _REFUSED_GZIP = re.compile(rb"(^|,)\s*(x-)?gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)",
 
 def _without_refused_gzip(scope: Scope) -> Scope:
     """Leaves out an `Accept-Encoding` that refuses gzip: Starlette and the API only look whether it has this name."""
-    kept = [
-        (name, value)
-        for name, value in scope["headers"]
-        if name != b"accept-encoding" or not _REFUSED_GZIP.search(value)
-    ]
-    return {**scope, "headers": kept}
+    headers = scope["headers"]
+    refused = [header for header in headers if header[0] == b"accept-encoding" and _REFUSED_GZIP.search(header[1])]
+    return {**scope, "headers": [header for header in headers if header not in refused]} if refused else scope
 
 
 class SiteFiles(StaticFiles):

@@ -319,7 +319,7 @@ def test_refusals_say_what_to_do(server, status, sentence):
 
 
 def refuses_above(characters):
-    """An endpoint that refuses a request with a text of more characters, as real ones do for tokens."""
+    """Refuses requests in which a text has too many characters, as real endpoints do with tokens."""
 
     def answer(request, number):
         if max(map(len, request["input"])) > characters:

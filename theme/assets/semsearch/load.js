@@ -1,10 +1,11 @@
-/* Imports the modules that are loaded when they are needed. */
+/* Imports modules that are not loaded before they are needed. */
 
 const lost = {}; // how often, by address
 
 /**
- * Imports a module. Firefox and Safari remember for ever that an address gave no module, so the next attempt has another
- * one. A module that gets lost is reported with an event, as a lost style sheet is; an error in its code stays itself.
+ * Imports a module. Firefox and Safari never request an address again that they could not load, so the next attempt
+ * uses another one. A module that could not be loaded is reported as an event, like a style sheet; errors in its code
+ * are not.
  */
 export async function load(address) {
   const times = lost[address] ?? 0;

@@ -31,8 +31,8 @@ async function askOrRestart(search, question) {
 }
 
 /**
- * Adds the next ten pages to the answer: matches, or `weak` results behind them. With a `list`, the first new row becomes
- * the active one, so that arrow keys go on there.
+ * Adds the next ten pages to the answer: matches, or `weak` results behind them. With a `list`, its first new row
+ * becomes the active row, from which the arrow keys go on.
  */
 export async function addPages(search, weak, list) {
   const offset = search.store.state.answer.results.length;

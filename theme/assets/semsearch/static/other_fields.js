@@ -52,7 +52,7 @@ export function readColumn(name, blocks) {
   return [type, partsOf(values)];
 }
 
-/** Returns the parts of a column with a value, a list of values or null for each row. */
+/** Returns the parts of a column. `items` has a value, a list of values or null for each row. */
 function partsOf(items) {
   const codes = new Map();
   const [entryRows, entryCodes] = [[], []];
