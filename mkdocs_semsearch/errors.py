@@ -25,6 +25,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from typing import Any
 
 __all__ = [
     "ConfigurationError",
@@ -121,6 +122,9 @@ class EmptyQueryError(QueryError):
     def __init__(self) -> None:
         super().__init__("The query is empty: type at least one word.", field="query")
 
+    def __reduce__(self) -> tuple[Any, ...]:  # by default a copy gets the message as its argument
+        return type(self), ()
+
 
 class FilterError(QueryError):
     """A filter is invalid."""
@@ -134,6 +138,10 @@ class PageNotFoundError(QueryError):
         if meant is not None:
             advice = f"did you mean {meant!r}?"
         super().__init__(f"No page {path!r} in this index: {advice}", field="path")
+        self._given = path, meant
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given
 
 
 def is_panic(error: BaseException) -> bool:

@@ -12,6 +12,7 @@ import datetime
 import email.utils
 import io
 import json
+import os
 import random
 import re
 import threading
@@ -99,6 +100,7 @@ class HttpClient:
         self._headers = headers or {}
         self._lock = threading.Lock()
         self._running: _Loop | None = None
+        _clients.add(self)
 
     def send(
         self,
@@ -155,6 +157,28 @@ class HttpClient:
             if self._running is None:
                 self._running = _Loop(self)
             return self._running
+
+    def _start_anew(self) -> None:
+        """Leaves the connections to the parent process, because the thread of the event loop is not in a fork."""
+        self._lock = threading.Lock()
+        if self._running is not None:
+            self._running.finalize.detach()
+            # Never closed here: that would also remove sockets from the selector of the parent.
+            _of_parent.append(self._running)
+            self._running = None
+
+
+_clients: weakref.WeakSet[HttpClient] = weakref.WeakSet()
+_of_parent: list[_Loop] = []
+
+
+def _after_fork() -> None:
+    for client in _clients:
+        client._start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,8 @@ from mkdocs_semsearch import (
 
 FILTERS: Sequence[Filter] = (
     Equals("tags", "security"),
-    In("status", ("stable", "draft")),
+    In("status", ["stable", "draft"]),
+    Equals("tags", ["security", "python"]),
     Range("page.last_modified", min=datetime.date(2020, 1, 1)),
     Exists("page.title"),
     Prefix("page.path", "guide/"),
@@ -116,7 +117,8 @@ def of_either_kind(result: Result) -> str:
 
 async def ask(searcher: Searcher) -> None:
     """The asynchronous form has the same shape."""
-    query = SearchQuery("keys").with_limit(5).with_filter(FILTERS[3]).with_granularity(KIND)
+    query = SearchQuery("keys", filters={"page.path": ["guide/auth.md"]}, facets=["tags"], granularity="document")
+    query = query.with_limit(5).with_filter(FILTERS[-1], {"page.language": "en"}).with_granularity(KIND)
     response: SearchResponse = await searcher.search_async(query, **OPTIONS)
     counts: Sequence[FacetCount] = response.facets["tags"]
     named = await searcher.search_async("keys", mode="lexical")
@@ -128,7 +130,7 @@ def index(searcher: Searcher) -> None:
     manifest: Manifest = searcher.manifest
     identity: EmbedderIdentity = manifest.embedder
     fields: Sequence[FacetField] = searcher.facet_fields()
-    page: PageDetail = searcher.page(searcher.search("", filters=FILTERS[3])[0].page.path)
+    page: PageDetail = searcher.page(searcher.search("", filters=FILTERS[-1])[0].page.path)
     print(identity.model, [field.label for field in fields], page.page.title, len(page.sections))
 
 

@@ -13,7 +13,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, PlainValidator, ValidationInfo, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
@@ -76,7 +76,8 @@ def _scalar(value: Any, info: ValidationInfo) -> Value:
             "must be a string, a finite number or a boolean",
             {"field": info.data.get("field"), "value": repr(value)},
         )
-    return _text(value, info) if isinstance(value, str) else value
+    # The value of a `class Topic(str, Enum)`, whose `str()` is its name.
+    return _text(str.__str__(value), info) if isinstance(value, str) else value
 
 
 def _scalars(value: Any, info: ValidationInfo) -> tuple[Value, ...]:
@@ -130,6 +131,10 @@ class Equals:
     negate: bool = False
     op: Literal["equals"] = dataclasses.field(default="equals", kw_only=True)
 
+    if TYPE_CHECKING:  # what it accepts; the annotations above are what it has
+
+        def __init__(self, field: str, value: Value | Sequence[Value], negate: bool = False) -> None: ...
+
 
 @validated
 class In:
@@ -139,6 +144,10 @@ class In:
     values: Annotated[tuple[Value, ...], PlainValidator(_scalars), WithJsonSchema(_VALUES_SCHEMA)]
     negate: bool = False
     op: Literal["in"] = dataclasses.field(default="in", kw_only=True)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, field: str, values: Iterable[Value], negate: bool = False) -> None: ...
 
 
 @validated

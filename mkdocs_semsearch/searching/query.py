@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Set
-from typing import Annotated, Any, Literal, Self, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypedDict, Unpack, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -79,13 +80,17 @@ def _all_filters(filters: Any, info: ValidationInfo) -> Any:
     """Converts a mapping or a single filter to a tuple of filters."""
     if not is_from_outside(info):
         if isinstance(filters, Mapping):
-            return tuple(_filter_of(field, value) for field, value in filters.items())
+            return _filters_of(filters)
         if isinstance(filters, get_args(Filter)):
             return (filters,)
         filters = tuple(filters) if isinstance(filters, Iterable) else (filters,)
         if not all(isinstance(item, get_args(Filter)) for item in filters):
             raise ValueError('must be written as Equals("tags", "security") or {"tags": "security"}')
     return _bounded(filters, info)
+
+
+def _filters_of(fields: Mapping[str, Any]) -> tuple[Filter, ...]:
+    return tuple(_filter_of(field, value) for field, value in fields.items())
 
 
 def _filter_of(field: str, value: Any) -> Filter:
@@ -194,6 +199,10 @@ class SearchQuery:
         Sort, Field(description="Order by score, or `newest`: by `last_modified` of the page, matches first.")
     ] = "relevance"
 
+    if TYPE_CHECKING:  # what it accepts; the annotations above are what it has
+
+        def __init__(self, query: str, **options: Unpack[QueryOptions]) -> None: ...
+
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
         if not self.query and not self.filters:
@@ -212,9 +221,10 @@ class SearchQuery:
         """Returns a copy without results whose score is below `min_score`."""
         return dataclasses.replace(self, min_score=min_score)
 
-    def with_filter(self, *filters: Filter) -> Self:
+    def with_filter(self, *filters: Filter | Mapping[str, Any]) -> Self:
         """Returns a copy with these filters added; all must hold."""
-        return dataclasses.replace(self, filters=(*self.filters, *filters))
+        added = [_filters_of(given) if isinstance(given, Mapping) else (given,) for given in filters]
+        return dataclasses.replace(self, filters=(*self.filters, *itertools.chain(*added)))
 
     def with_granularity(self, granularity: Granularity) -> Self:
         """Returns a copy whose results are sections or pages."""

@@ -92,7 +92,7 @@ def _query_error(error: ValidationError, kind: type[Any]) -> QueryError:
         )
     sentence, field = complaint(error, kind)
     if "op" not in kind.__dataclass_fields__:
-        return QueryError(sentence, field=field)
+        return (FilterError if field == "filters" else QueryError)(sentence, field=field)
     named = f"{kind.__name__}.{sentence}" if field in kind.__dataclass_fields__ else f"{kind.__name__}: {sentence}"
     return FilterError(named, field="filters")
 

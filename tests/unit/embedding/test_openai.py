@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
+import subprocess
+import sys
 import threading
 import time
 from email.utils import formatdate
@@ -448,3 +451,29 @@ def test_an_empty_option_is_its_default(server):
     )
     given = {"dimension": server.dimension, "base_url": server.base_url}
     assert open_embedder("openai", "word-hash", **given, **empty).identity == connect(server).identity
+
+
+FORK = """
+import os, signal, sys
+from mkdocs_semsearch.embedding.openai import open_openai
+
+embedder = open_openai("word-hash", dimension=int(sys.argv[2]), base_url=sys.argv[1])
+embedder.embed(["before the fork"], "query")
+child = os.fork()
+if child:
+    embedder.embed(["in the parent"], "query")
+    _, status = os.waitpid(child, 0)
+    embedder.embed(["in the parent, after the end of its child"], "query")
+    sys.exit(os.waitstatus_to_exitcode(status))
+signal.alarm(30)
+embedder.embed(["in the child"], "query")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_has_connections_of_its_own(server):
+    command = [sys.executable, "-W", "ignore", "-c", FORK, server.base_url, str(server.dimension)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    texts = [text for request, _ in server.requests for text in request["input"]]
+    assert sorted(texts)[1:3] == ["in the child", "in the parent"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import enum
+import pickle
 import runpy
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,9 +19,12 @@ import mkdocs_semsearch
 from mkdocs_semsearch import (
     ConfigurationError,
     EmbeddingError,
+    EmptyQueryError,
     Equals,
+    Exists,
     FilterError,
     In,
+    PageNotFoundError,
     PageResult,
     QueryError,
     Range,
@@ -54,6 +59,7 @@ def test_keywords_and_builder_make_the_same_query(searcher):
     assert content(searcher.search(query, mode="semantic", granularity="page")) == content(built)
     assert SearchQuery("a", filters={"year": range(2020, 2030, 5)}).filters == (In("year", (2020, 2025)),)
     assert SearchQuery("a", filters=Equals("tags", "x")).filters == (Equals("tags", "x"),)
+    assert SearchQuery("a").with_filter({"tags": "x"}, Exists("year")).filters == (Equals("tags", "x"), Exists("year"))
     assert content(asyncio.run(searcher.search_async("keys", limit=2))) == content(searcher.search("keys", limit=2))
 
 
@@ -238,7 +244,7 @@ def test_the_code_of_a_user_runs(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("written", ["tags=a", None, [{"op": "exists", "field": "tags"}], (Equals("tags", "a"), "b")])
 def test_filters_of_another_form_are_refused_with_an_example(written):
-    with pytest.raises(QueryError, match=r'^filters must be written as Equals\("tags",') as caught:
+    with pytest.raises(FilterError, match=r'^filters must be written as Equals\("tags",') as caught:
         SearchQuery("a", filters=written)
     assert caught.value.field == "filters"
 
@@ -248,3 +254,24 @@ def test_filters_may_come_one_by_one():
         Equals("tags", "a"),
         Equals("tags", "b"),
     )
+
+
+def test_a_filter_may_have_a_member_of_an_enumeration():
+    class Topic(str, enum.Enum):  # noqa: UP042 - as in web frameworks; `str` of a member is its name
+        SECURITY = "security"
+
+    assert Equals("tags", Topic.SECURITY) == Equals("tags", "security")
+    for filters in (Equals("tags", Topic.SECURITY), {"tags": Topic.SECURITY}, In("tags", [Topic.SECURITY])):
+        (only,) = SearchQuery("a", filters=filters).filters
+        value = only.values[0] if isinstance(only, In) else only.value
+        assert type(value) is str
+        assert value == "security"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [EmptyQueryError(), PageNotFoundError("a.md"), PageNotFoundError("a/", "a.md"), QueryError("no", field="x")],
+)
+def test_errors_pass_from_one_process_to_another(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), copy.field) == (type(error), str(error), error.field)
