@@ -220,9 +220,9 @@ class QdrantBackend:
             {row: chunk_values(points[row][CHUNK]) for row in rows},
         )
 
-    def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk its nearest neighbours, nearest first; sends only one request."""
-        return self._reader.neighbors(chunks)
+    def neighbors(self, chunks: Sequence[int], among: NDArray[np.bool_] | None = None) -> Iterator[Neighbors]:
+        """Yields for each chunk its nearest neighbours, nearest first, see `Backend`; sends only one request."""
+        return self._reader.neighbors(chunks, among)
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
         """Counts the pages of the index for each value of a facet field."""

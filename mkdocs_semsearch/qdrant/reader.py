@@ -147,9 +147,12 @@ class CollectionReader:
                 return None
             return self._client.count(self._collection, exact=True).count
 
-    def neighbors(self, rows: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk its nearest neighbours, nearest first; sends only one request."""
-        requests = [self._request(query=row, using=MEANING, limit=self._neighbors) for row in rows]
+    def neighbors(self, rows: Sequence[int], among: NDArray[np.bool_] | None) -> Iterator[Neighbors]:
+        """Yields for each chunk its nearest neighbours, nearest first, see `Backend`; sends only one request."""
+        allowed = None
+        if among is not None:
+            allowed = models.Filter(must_not=[models.HasIdCondition(has_id=[*np.flatnonzero(~among).tolist()])])
+        requests = [self._request(query=row, using=MEANING, limit=self._neighbors, filter=allowed) for row in rows]
         for points in self._answers(requests):
             rows_near = np.array([point.id for point in points], np.int64)
             yield Neighbors(rows_near, np.array([point.score for point in points], np.float32))

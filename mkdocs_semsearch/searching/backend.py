@@ -120,8 +120,13 @@ class Backend(Protocol):
         """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         ...
 
-    def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk its nearest neighbours, nearest first, without the chunk itself."""
+    def neighbors(self, chunks: Sequence[int], among: NDArray[np.bool_] | None = None) -> Iterator[Neighbors]:
+        """Yields for each chunk its nearest neighbours, nearest first, without the chunk itself.
+
+        Args:
+            chunks: rows of chunks.
+            among: bool `[n]`, the chunks that may be returned; None for all others.
+        """
         ...
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
@@ -264,9 +269,9 @@ class EmbeddedBackend:
         """Reads the displayed fields of some chunks, of their pages, and of further pages."""
         return self._tables.fetch(chunks, pages)
 
-    def neighbors(self, chunks: Sequence[int]) -> Iterator[Neighbors]:
-        """Yields for each chunk its nearest neighbours, nearest first."""
-        return map(self._sides.vectors.neighbors_of, chunks)
+    def neighbors(self, chunks: Sequence[int], among: NDArray[np.bool_] | None = None) -> Iterator[Neighbors]:
+        """Yields for each chunk its nearest neighbours, nearest first, see `Backend.neighbors`."""
+        return (self._sides.vectors.neighbors_of(chunk, among) for chunk in chunks)
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:
         """Counts the pages of the index for each value of a facet field."""

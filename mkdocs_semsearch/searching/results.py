@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -335,30 +335,58 @@ class RelatedPage:
     similarity: float
 
 
-def related_pages(chunk_map: ChunkMap, near: Iterable[Neighbors], page: int, limit: int) -> tuple[RelatedPage, ...]:
+_MOST_ROUNDS = 5
+"""Greatest number of searches for further related pages, because each takes the time of a query for every chunk."""
+
+
+def related_pages(
+    chunk_map: ChunkMap,
+    neighbors: Callable[[Sequence[int], NDArray[np.bool_] | None], Iterable[Neighbors]],
+    page: int,
+    limit: int,
+) -> tuple[RelatedPage, ...]:
     """Returns the pages nearest to a page, best first.
 
     The score of another page is a mean over the chunks of this page: for each chunk, the similarity of its nearest
     neighbour on the other page, or 0 if no neighbour is there. Pages in other languages and translations of this page
-    are left out.
+    are left out. On a long page about one subject, the neighbours of each chunk can all be on the page itself or on one
+    other page; the nearest chunks on further pages are then searched.
+
+    Args:
+        chunk_map: the pages of all chunks.
+        neighbors: see `Backend.neighbors`.
+        page: row of the page.
+        limit: greatest number of pages.
     """
     languages = chunk_map.languages
-    left_out = languages.group_of == languages.group_of[page]
+    others = languages.group_of != languages.group_of[page]
     if (own := int(languages.code_of[page])) >= 0:
-        left_out |= languages.differ_from(languages.tags[own])
+        others &= ~languages.differ_from(languages.tags[own])
+    chunks = chunk_map.chunks_of(page)
+    found = _pages_of(chunk_map, neighbors(chunks, None), others, len(chunks))
+    for _ in range(_MOST_ROUNDS):
+        if len(found) >= limit or not others.any():
+            break
+        others[list(found)] = False
+        found |= _pages_of(chunk_map, neighbors(chunks, others[chunk_map.page_of]), others, len(chunks))
+    return tuple(sorted(found.values(), key=lambda one: (-one.score, one.chunk))[:limit])
+
+
+def _pages_of(
+    chunk_map: ChunkMap, near: Iterable[Neighbors], others: NDArray[np.bool_], chunks: int
+) -> dict[int, RelatedPage]:
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}
     for neighbors in near:
         best: dict[int, float] = {}
         for chunk, similarity in zip(neighbors.rows.tolist(), neighbors.similarities.tolist(), strict=True):
             other = int(chunk_map.page_of[chunk])
-            if not left_out[other]:
+            if others[other]:
                 best[other] = max(best.get(other, 0.0), similarity)
                 nearest[other] = max(nearest.get(other, (0.0, chunk)), (similarity, chunk))
         for other, similarity in best.items():
-            totals[other] += similarity / int(chunk_map.chunk_count[page])
-    ranked = sorted(totals, key=lambda other: (-totals[other], other))[:limit]
-    return tuple(RelatedPage(totals[other], nearest[other][1], nearest[other][0]) for other in ranked)
+            totals[other] += similarity / chunks
+    return {other: RelatedPage(score, nearest[other][1], nearest[other][0]) for other, score in totals.items()}
 
 
 _NO_WORDS = Matcher(frozenset(), None, WordStems(lambda word: ()))

@@ -72,8 +72,8 @@ class VectorSide(Protocol):
         """
         ...
 
-    def neighbors_of(self, row: int) -> Neighbors:
-        """Returns the neighbours of a row in the k-NN graph, nearest first (not ordered by row)."""
+    def neighbors_of(self, row: int, among: NDArray[np.bool_] | None = None) -> Neighbors:
+        """Returns the neighbours of a row in the k-NN graph, or the nearest of some (bool `[n]`), nearest first."""
         ...
 
 

@@ -267,9 +267,7 @@ class Searcher:
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise QueryError(f"limit is {limit!r}: it must be a whole number above 0.", field="limit")
         row = self._page_row(path)
-        chunk_map = self._backend.chunk_map
-        near = self._backend.neighbors(chunk_map.chunks_of(row))
-        related = related_pages(chunk_map, near, row, limit)
+        related = related_pages(self._backend.chunk_map, self._backend.neighbors, row, limit)
         records = self._backend.fetch([page.chunk for page in related])
         return tuple(
             SectionResult(

@@ -112,10 +112,15 @@ class VectorStore:
                 return found
         return self._scanned(vector, allowed, limit, at_least)
 
-    def neighbors_of(self, row: int) -> Neighbors:
-        """Returns a row's neighbour list with the similarities."""
+    def neighbors_of(self, row: int, among: NDArray[np.bool_] | None = None) -> Neighbors:
+        """Returns a row's neighbour list, or as many allowed rows, with their similarity, see `VectorSide`."""
+        vector = self._vectors[row].astype(np.float32)
         rows = self._indices[self._indptr[row] : self._indptr[row + 1]].astype(np.int64)
-        return Neighbors(rows, similarities(self._vectors, rows, self._vectors[row].astype(np.float32)))
+        if among is None:
+            return Neighbors(rows, similarities(self._vectors, rows, vector))
+        found = self.nearest(vector, among, len(rows))
+        order = np.argsort(-found.similarities, kind="stable")[: len(rows)]
+        return Neighbors(found.rows[order], found.similarities[order])
 
     @functools.cached_property
     def _codes(self) -> Codes:

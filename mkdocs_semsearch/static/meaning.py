@@ -123,13 +123,13 @@ class StaticVectors:
         chosen = np.flatnonzero(rows)
         return Neighbors(chosen, similarities[chosen])
 
-    def neighbors_of(self, row: int) -> Neighbors:
-        """Returns all other rows, nearest first; a bundle has no graph."""
+    def neighbors_of(self, row: int, among: NDArray[np.bool_] | None = None) -> Neighbors:
+        """Returns all other rows that are allowed, nearest first; a bundle has no graph."""
         levels, _ = self._codes
         weights = self._bundle.read(VECTORS).array("weights") ** 2
         found = levels @ (levels[row] * weights)
         order = np.argsort(-found, kind="stable")
-        order = order[order != row]
+        order = order[(order != row) if among is None else among[order]]
         return Neighbors(order, (found / max(1e-9, float(found[row])))[order].astype(np.float32))
 
     @functools.cached_property

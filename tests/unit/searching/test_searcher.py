@@ -513,6 +513,15 @@ def test_related_pages_are_others_best_first(searcher):
         searcher.related("keys.md", limit=-1)
 
 
+def test_a_long_page_whose_nearest_chunks_are_its_own_has_related_pages(tmp_path):
+    own = [f"Vault part {number}: seal the vault, open the vault, copy the vault." for number in range(40)]
+    others = [made_page(f"{word}.md", f"The {word} is near the vault.") for word in ("door", "wall", "roof")]
+    with opened(tmp_path / "index", [made_page("vault.md", *own), *others]) as searcher:
+        near = searcher.related("vault.md", limit=3)
+    assert {result.page.path for result in near} == {"door.md", "wall.md", "roof.md"}
+    assert [result.score for result in near] == sorted((result.score for result in near), reverse=True)
+
+
 @pytest.mark.parametrize("address", ["keys", "/keys/", "keys.html", "keys/index.html", "keys/index.md", "/keys.md"])
 def test_an_address_in_place_of_a_path_is_refused_with_the_path(searcher, address):
     for ask in (searcher.page, searcher.related):
