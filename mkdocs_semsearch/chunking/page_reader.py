@@ -161,7 +161,7 @@ class _PageReader:
         if note is not None:
             self._footnotes.refer(note)
             return
-        if is_dropped(tag, attributes):
+        if is_dropped(tag, attributes) or _is_inheritance_diagram(node, attributes):
             return
         replacement = replacement_text(node, tag, attributes)
         if replacement is not None:
@@ -334,6 +334,14 @@ def _start_number(attributes: dict[str, str | None]) -> int:
 def _is_docstring_part(node: LexborNode) -> bool:
     parent = node.parent
     return parent is not None and "doc-contents" in class_names(parent.attributes)
+
+
+def _is_inheritance_diagram(node: LexborNode, attributes: dict[str, str | None]) -> bool:
+    """Returns whether an element is the diagram of base classes that mkdocstrings draws, not one by an author."""
+    if "mermaid" not in class_names(attributes) or not _is_docstring_part(node):
+        return False
+    drawn = node.css_first("code") or node  # its template for the theme `readthedocs` has no `pre` and no `code`
+    return (drawn.attributes.get("id") or "").startswith("mermaid-diagram-")
 
 
 def _labels_before_panels(children: list[LexborNode]) -> list[LexborNode]:

@@ -322,6 +322,21 @@ def test_documented_objects_keep_signatures_and_lose_their_source() -> None:
 
 
 @pytest.mark.parametrize(
+    "diagram",
+    [
+        '<pre class="mermaid"><code id="mermaid-diagram-{}">A --> B</code></pre>',
+        '<div class="mermaid" id="mermaid-diagram-{}">A --> B</div>',
+    ],
+)
+def test_the_inheritance_diagram_of_a_class_is_left_out_and_diagrams_of_authors_are_not(diagram: str) -> None:
+    docstring = '<p>A thing.</p><pre class="mermaid"><code>flowchart</code></pre>'
+    html = (
+        f'<div class="doc doc-contents">{diagram.format("pkg.Thing")}{docstring}</div><p id="mermaid-diagram-x">x</p>'
+    )
+    assert text_of(html) == "A thing.\n\n```mermaid\nflowchart\n```\n\nx"
+
+
+@pytest.mark.parametrize(
     "html",
     [
         "<ul><li>x" * 5000,
