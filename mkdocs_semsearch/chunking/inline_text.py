@@ -122,6 +122,11 @@ def replacement_text(node: LexborNode, tag: str, attributes: dict[str, str | Non
     return None
 
 
+def gap_before(attributes: dict[str, str | None]) -> str:
+    """Returns what separates an inline element from the text before it: the lines of a Termynal are blocks by CSS."""
+    return LINE_BREAK if "data-ty" in attributes else ""
+
+
 def _tells(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
     """Returns whether the description of a picture is content.
 
@@ -258,7 +263,7 @@ def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
             parts.append(replacement)
         else:
             before, after = _around(tag, mark_code=mark_code)
-            parts.append(before)
+            parts += (gap_before(attributes), before)
             pending.append(after)
             pending.extend(child_nodes(current)[::-1])
     return normalise(join_inline(parts)).replace("\n", " ")

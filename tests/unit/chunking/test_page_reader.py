@@ -463,6 +463,12 @@ def test_labels_of_tabs_are_words_apart(html: str, expected: str) -> None:
     assert text_of(html) == f"{expected}\n\n```\nx\n```"
 
 
+def test_lines_of_a_termynal_are_lines() -> None:
+    lines = '<span data-ty="input">pip install zoo</span><span data-ty>one<br>two</span><span data-ty></span>'
+    assert text_of(f"<div data-termynal>{lines}</div>") == "pip install zoo\none\ntwo"
+    assert text_of(f"<table><tr><td>{lines}</td></tr></table>") == "| pip install zoo one two |"
+
+
 def test_tabs_that_are_not_in_front_are_read() -> None:
     assert text_of('<div role="tabpanel">npm</div><div role="tabpanel" hidden>yarn</div><div hidden>x</div>') == (
         "npm\n\nyarn"
