@@ -73,7 +73,8 @@ _NO_LANGUAGE = frozenset(
         "txt",
     }
 )
-_ANNOTATION = re.compile(r"[ \t]*(?:#|//|--|;|%)[ \t]*\(\d+\)![ \t]*$", re.MULTILINE)
+_MARKS = r"(?:[ \t]*\(\d+\)!)+[ \t]*"
+_ANNOTATION = re.compile(rf"[ \t]*(?:/\*{_MARKS}\*/|<!--{_MARKS}-->|(?:#|//|--|;|%){_MARKS}$)", re.MULTILINE)
 _PREFIXES = ("language-", "lang-", "highlight-", "hl-")
 _INCLUDE = re.compile(r"-+8<-+|\{%-?include|\{!")
 """Includes a file, written without spaces: pymdownx.snippets, mkdocs-macros or include-markdown, markdown-include."""
@@ -95,7 +96,7 @@ def language_of_classes(classes: str | None) -> str | None:
 
 
 def without_annotations(code: str) -> str:
-    """Returns code without the annotation marks that readers do not see: `# (1)!`."""
+    """Returns code without the annotation marks that readers do not see: `# (1)!`, `/* (1)! */`."""
     return _ANNOTATION.sub("", code) if ")!" in code else code
 
 

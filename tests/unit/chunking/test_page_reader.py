@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from html import escape
+
 import pytest
 
 from mkdocs_semsearch.chunking.blocks import Block, Heading, join_blocks, split_sections
@@ -143,6 +145,22 @@ def text_of(html: str) -> str:
 )
 def test_html_becomes_light_markdown(html: str, expected: str) -> None:
     assert text_of(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "code"),
+    [
+        ("a = 1 # (1)!\nb //(2)! ", "a = 1\nb"),
+        ("<p> <!-- (1)! -->\n<!--(2)!--></p>", "<p>\n</p>"),
+        ("a { /* (1)! */ b: c; } /*(2)! */", "a { b: c; }"),
+        ("a = 1 # (2)! (13)!", "a = 1"),
+        ("f(1)! # (1)! a", "f(1)! # (1)! a"),
+        ("a /* (1)! b */", "a /* (1)! b */"),
+    ],
+)
+def test_annotation_marks_are_not_part_of_code(marked: str, code: str) -> None:
+    (block,) = read_page(f"<pre><code>{escape(marked)}</code></pre>")
+    assert block.text == code
 
 
 def test_headings_keep_their_own_id_and_lose_the_permalink() -> None:
