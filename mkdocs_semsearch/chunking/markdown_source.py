@@ -191,9 +191,11 @@ class _LineReader:
         first_lines: list[str] = []
         end_index = self._end_of_fence(opening, opener)
         for index in range(opening + 1, end_index):
-            text = self._lines[index][1]
-            if len(first_lines) < 2 and text.strip():
-                first_lines.append("".join(without_annotations(text).split()))
+            text = "".join(without_annotations(self._lines[index][1]).split())
+            if text:
+                first_lines.append(text)
+            if len(first_lines) == 2:
+                break
         end = self._lines[end_index][0]
         self.fences.append(Fence(_language(opener[2]), tuple(first_lines), offset, offset + len(line), end))
         return end_index

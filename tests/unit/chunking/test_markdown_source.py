@@ -88,6 +88,11 @@ INCLUDED = '```cpp\n--8<-- "knapsack.cpp"\n```\n'
 """A fence whose code is in another file."""
 
 
+@pytest.mark.parametrize("code", ["# (1)!\n[a]\nb = 1\nc = 2", "[a]\n# (1)! (2)!\nb = 1"])
+def test_a_line_of_nothing_but_an_annotation_mark_is_no_line_of_the_code(code: str) -> None:
+    assert languages_of(f"```toml\n{code}\n```\n", "[a]\nb = 1") == ["toml"]
+
+
 def test_code_from_another_file_has_the_language_of_its_fence() -> None:
     source = f"```sh\nmake\n```\n{INCLUDED}```python\nprint()\n```\n"
     assert languages_of(source, "make", "int main();", "print()") == ["bash", "cpp", "python"]
