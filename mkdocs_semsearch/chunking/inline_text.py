@@ -104,8 +104,10 @@ def class_names(attributes: dict[str, str | None]) -> list[str]:
 _ICON_CLASSES = frozenset({"emojione", "gemoji", "twemoji"})
 _DARK_VARIANT = ("#only-dark", "#gh-dark-mode-only")
 _UNTOLD = r"(?:alt text|image|img|photo|picture|screen ?shot|thumbnail|untitled)"
+_OF_NBCONVERT = "No description has been provided for this image"
 _SAYS_NOTHING = re.compile(
-    rf"[\w() .-]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)|{_UNTOLD}?[\s\d_.:()#-]*(?:at[\s\d_.:-]+)?", re.IGNORECASE
+    rf"[\w() .-]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)|{_UNTOLD}?[\s\d_.:()#-]*(?:at[\s\d_.:-]+)?|{_OF_NBCONVERT}",
+    re.IGNORECASE,
 )
 _EMBLEM = re.compile(r"(?:.*[\W_])?(?:badge|banner|icon|logo)s?", re.IGNORECASE | re.DOTALL)
 
@@ -130,8 +132,9 @@ def gap_before(attributes: dict[str, str | None]) -> str:
 def _tells(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
     """Returns whether the description of a picture is content.
 
-    File names, `image 1` and the names of icons are not; emojis are. A description such as `Acme logo` counts only
-    after other text, or if it is all that a heading has. The variant of a picture for dark mode adds nothing.
+    File names, `image 1`, the sentence that nbconvert gives to plots and the names of icons are not; emojis are. A
+    description such as `Acme logo` counts only after other text, or if it is all that a heading has. The variant of a
+    picture for dark mode adds nothing.
     """
     if _SAYS_NOTHING.fullmatch(description) or (attributes.get("src") or "").endswith(_DARK_VARIANT):
         return False

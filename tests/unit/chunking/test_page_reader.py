@@ -35,6 +35,7 @@ def text_of(html: str) -> str:
             '<p><img alt="Image of a flow"> <img alt="Screenshot 1: a.png is open"></p>',
             "Image of a flow Screenshot 1: a.png is open",
         ),
+        ('<div><img alt="No description has been provided for this image" src="data:"></div><p>x</p>', "x"),
         ('<p><img alt="Acme flow" src="a.png#only-light"><img alt="Acme flow" src="b.png#only-dark"></p>', "Acme flow"),
         ('<p><img alt="Acme" src="a.png#gh-dark-mode-only"> x</p>', "x"),
         ('<p><img alt="Acme Logo" src="a.svg"> <b>Acme</b> is a tool.</p>', "Acme is a tool."),
