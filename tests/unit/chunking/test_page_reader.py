@@ -515,8 +515,17 @@ def test_lists_of_the_pages_with_a_tag_are_excluded():
     found = read_page(
         '<h1 id="tags">Tags</h1><h2 id="tag:cuda"><span class="md-tag">CUDA</span></h2>'
         '<ul><li><a href="../gpu/">GPU</a></li>'
-        '<li style="list-style-type:none"><h3 id="tag:cuda/old"><span class="md-tag">CUDA/Old</span></h3></li></ul>'
-        '<h2 id="tag:x">Own heading</h2>'
+        '<li style="list-style-type:none"><h3 id="label-old"><span class="md-tag">CUDA/Old</span>'
+        '<a class="headerlink" href="#label-old">¶</a></h3></li></ul>'
+        '<h2 id="c"><span class="md-tag">C#</span><a class="headerlink" href="#c">#</a></h2>'
+        '<h2 id="tag:x">Own heading</h2><h2 id="own">Own <span class="md-tag">new</span></h2>'
     )
-    headings = [(item.text, item.excluded) for item in found if isinstance(item, Heading)]
-    assert headings == [("Tags", False), ("CUDA", True), ("CUDA/Old", True), ("Own heading", False)]
+    headings = [(item.anchor, item.excluded) for item in found if isinstance(item, Heading)]
+    assert headings == [
+        ("tags", False),
+        ("tag:cuda", True),
+        ("label-old", True),
+        ("c", True),
+        ("tag:x", False),
+        ("own", False),
+    ]
