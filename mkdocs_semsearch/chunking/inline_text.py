@@ -124,9 +124,20 @@ def replacement_text(node: LexborNode, tag: str, attributes: dict[str, str | Non
     return None
 
 
-def gap_before(attributes: dict[str, str | None]) -> str:
-    """Returns what separates an inline element from the text before it: the lines of a Termynal are blocks by CSS."""
-    return LINE_BREAK if "data-ty" in attributes else ""
+def gap_before(node: LexborNode, attributes: dict[str, str | None]) -> str:
+    """Returns what separates an inline element from the text before it, although there is no white space.
+
+    The lines of a Termynal are blocks by CSS. An edit that follows another one, as in `<del>old</del><ins>new</ins>`,
+    is another word; one edit in a word is not.
+    """
+    if "data-ty" in attributes:
+        return LINE_BREAK
+    return " " if _is_edit(node) and node.prev is not None and _is_edit(node.prev) else ""
+
+
+def _is_edit(node: LexborNode) -> bool:
+    """Returns whether a node is text that an author inserts, deletes or comments on (`pymdownx.critic` and others)."""
+    return node.tag in ("del", "ins") or (node.tag in ("mark", "span") and "critic" in class_names(node.attributes))
 
 
 def _tells(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
@@ -266,7 +277,7 @@ def flat_text(node: LexborNode, *, mark_code: bool = False) -> str:
             parts.append(replacement)
         else:
             before, after = _around(tag, mark_code=mark_code)
-            parts += (gap_before(attributes), before)
+            parts += (gap_before(current, attributes), before)
             pending.append(after)
             pending.extend(child_nodes(current)[::-1])
     return normalise(join_inline(parts)).replace("\n", " ")

@@ -188,7 +188,7 @@ class _PageReader:
             self._leads |= "filename" in classes or is_label
             if is_label and not _is_text(node.prev):  # labels of tabs stand beside each other without white space
                 self._inline.append(" ")
-            self._inline.append(gap_before(attributes))
+            self._inline.append(gap_before(node, attributes))
             if tag in CODE_TAGS:
                 self._inline.append(CODE_START)
             yield from child_nodes(node)

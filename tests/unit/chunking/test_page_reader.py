@@ -482,6 +482,20 @@ def test_labels_of_tabs_are_words_apart(html: str, expected: str) -> None:
     assert text_of(html) == f"{expected}\n\n```\nx\n```"
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('a <del class="critic">old</del><ins class="critic">new</ins>.', "a old new."),
+        ('<mark class="critic">x</mark><span class="critic comment">why</span>', "x why"),
+        ("<del>old</del><ins>new</ins>", "old new"),
+        ("fo<ins>o</ins>d, <mark>f</mark><mark>o</mark>od, l<del>l</del>ist", "food, food, llist"),
+    ],
+)
+def test_edits_beside_each_other_are_words_apart(html: str, expected: str) -> None:
+    assert text_of(f"<p>{html}</p>") == expected
+    assert text_of(f"<table><tr><td>{html}</td></tr></table>") == f"| {expected} |"
+
+
 def test_lines_of_a_termynal_are_lines() -> None:
     lines = '<span data-ty="input">pip install zoo</span><span data-ty>one<br>two</span><span data-ty></span>'
     assert text_of(f"<div data-termynal>{lines}</div>") == "pip install zoo\none\ntwo"
