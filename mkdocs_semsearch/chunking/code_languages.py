@@ -47,6 +47,7 @@ _CANONICAL = {
     "py3": "python",
     "pycon": "python",
     "pycon3": "python",
+    "pyodide": "python",
     "python3": "python",
     "rb": "ruby",
     "rs": "rust",

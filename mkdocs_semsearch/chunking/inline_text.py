@@ -68,6 +68,7 @@ _DROPPED_CLASSES = frozenset(
         "md-tooltip",
         "mkdocstrings-source",
         "permalink",
+        "pyodide-editor-bar",
         "sl-anchor-link",
         "subheading-anchor",
         "td-heading-self-link",

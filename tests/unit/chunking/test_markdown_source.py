@@ -57,6 +57,7 @@ def test_headings_outside_of_fences_and_comments() -> None:
     ("info", "language"),
     [
         ("py", "python"),
+        ('pyodide install="griffe"', "python"),
         (" { .yaml .annotate }", "yaml"),
         ("{#id .rust}", "rust"),
         ('title="x"', None),

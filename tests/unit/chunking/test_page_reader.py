@@ -456,6 +456,12 @@ def test_a_long_signature_is_shortened_in_the_heading_and_complete_in_the_text()
     assert found == [Heading(3, "SamGeo2.__init__(…)", "a"), Block("code", signature, "python")]
 
 
+def test_an_editor_of_markdown_exec_is_its_code() -> None:
+    bar = '<div class="pyodide-editor-bar"><span class="pyodide-bar-item">{}</span></div>'
+    editor = f'{bar.format("Run")}<div><pre class="pyodide-editor">f()</pre></div>{bar.format("Output")}<pre></pre>'
+    assert text_of(f'<div class="pyodide">{editor}</div>') == "```\nf()\n```"
+
+
 def test_code_of_which_each_line_is_a_block_keeps_its_lines_without_their_numbers() -> None:
     """The HTML is that of Expressive Code, which formats code on sites of Starlight."""
     number = '<div class="gutter"><div class="ln" aria-hidden="true">1</div></div>'
