@@ -259,6 +259,9 @@ def _document(
     path = str(file.abs_src_path)
     if breadcrumbs is None:
         breadcrumbs = _breadcrumbs(page)
+    top = breadcrumbs[0] if breadcrumbs else None
+    if top is None and page.is_section:  # mkdocs-section-index puts the first page of a section in the section's place
+        top = plain_title(page.title) or None
     return Document(
         path=file.dest_uri if generated else file.src_uri,
         url=page.url,
@@ -267,7 +270,7 @@ def _document(
         front_matter={key: value for key, value in page.meta.items() if not _OF_PLUGINS.match(str(key))},
         source=source,
         file_size=len(content.encode()) if generated else os.stat(path).st_size,  # noqa: PTH116 - a `Path` would take longer
-        section=breadcrumbs[0] if breadcrumbs else None,
+        section=top,
         breadcrumbs=breadcrumbs,
         listed=listed,
         language=getattr(file, "locale", None) or site_language(config),

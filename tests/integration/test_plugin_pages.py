@@ -174,6 +174,39 @@ def test_an_overview_has_the_title_of_its_section(site):
     assert site.page("index.md")["title"] == "Home"
 
 
+def test_a_page_in_the_place_of_a_section_is_in_that_section(site):
+    """As mkdocs-section-index replaces a section by its first page."""
+    site.add_hook(
+        "from mkdocs.structure.nav import Section\n"
+        "from mkdocs.structure.pages import Page\n"
+        "class SectionPage(Section, Page):\n"
+        "    is_section = is_page = True\n"
+        "    active = Page.active\n"
+        "    __eq__, __hash__ = object.__eq__, object.__hash__\n"
+        "def replaced(items):\n"
+        "    for number, section in enumerate(items):\n"
+        "        if isinstance(section, Section):\n"
+        "            page, *others = replaced(section.children)\n"
+        "            page.__class__ = SectionPage\n"
+        "            page.title, page.parent, page.children = section.title, section.parent, others\n"
+        "            for child in others:\n"
+        "                child.parent = page\n"
+        "            items[number] = page\n"
+        "    return items\n"
+        "def on_nav(nav, **more):\n"
+        "    replaced(nav.items)\n"
+    )
+    guide = {"User guide": ["guide/index.md", {"Install": "guide/install.md"}, {"More": ["guide/more/index.md"]}]}
+    site.config["nav"] = [{"Home": "index.md"}, guide]
+    site.write({f"guide/{name}.md": "# A page\n\nText.\n" for name in ("index", "install", "more/index")}).build()
+    assert {row["path"]: (row["section"], row["breadcrumbs"]) for row in site.table()} == {
+        "index.md": (None, []),
+        "guide/index.md": ("User guide", []),
+        "guide/install.md": ("User guide", ["User guide"]),
+        "guide/more/index.md": ("User guide", ["User guide"]),
+    }
+
+
 @installed("mkdocs_gen_files")
 def test_generated_pages_have_no_source(site):
     script = site.root / "gen.py"
