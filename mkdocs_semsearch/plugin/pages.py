@@ -49,7 +49,7 @@ class MkDocsPages:
     def __init__(self) -> None:
         self._exclude: tuple[str, ...] = ()
         self._source_paths: set[str] = set()
-        self._dates: dict[str, PageDates] = {}  # by docs folder; git runs once, not for every rebuild
+        self._dates: dict[str, PageDates] = {}  # by folder; git runs once, not for every rebuild
         self._documents: dict[str, Document] = {}
         self._sources: dict[str, str] = {}
         self._problems: dict[str, str] = {}
@@ -141,9 +141,7 @@ class MkDocsPages:
         if reason := self._why_left_out(page, context, config):
             log.debug(f"{page.file.src_uri} is left out of the search: {reason}")
             return
-        if config.docs_dir not in self._dates:
-            self._dates[config.docs_dir] = PageDates(Path(config.docs_dir))
-        dates, listed = self._dates[config.docs_dir], page.file.src_uri not in self._unlisted
+        dates, listed = self._dates_of(page.file, config), page.file.src_uri not in self._unlisted
         self._documents[key] = _document(
             page, self._sources.get(key), config, dates, listed=listed, breadcrumbs=self._trails.get(key)
         )
@@ -198,6 +196,18 @@ class MkDocsPages:
     def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each page of the index whose front matter cannot be read."""
         return tuple(sorted(self._problems[key] for key in self._problems.keys() & self._documents.keys()))
+
+    def _dates_of(self, file: File, config: MkDocsConfig) -> PageDates:
+        """Returns the dates of the docs folder, or of the folder of `mkdocs.yml` for a page from elsewhere in that.
+
+        With mkdocs-monorepo the docs folder is temporary, and the sources of the pages are in several other folders.
+        """
+        source = os.path.abspath(str(file.abs_src_path))  # noqa: PTH100 - a `Path` would take longer
+        folders = (config.docs_dir, str(Path(config.config_file_path).parent.absolute()))
+        folder = next((folder for folder in folders if source.startswith(f"{folder}{os.sep}")), config.docs_dir)
+        if folder not in self._dates:
+            self._dates[folder] = PageDates(Path(folder))
+        return self._dates[folder]
 
     def _why_left_out(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> str:
         """Returns why a page is not collected; empty if it is."""

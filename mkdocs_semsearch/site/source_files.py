@@ -321,14 +321,14 @@ _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PRO
 
 
 class PageDates:
-    """Dates of the files in a docs folder.
+    """Dates of the files in a folder.
 
     Attributes:
-        docs_dir: the folder.
+        folder: the folder, in a git repository or not.
     """
 
-    def __init__(self, docs_dir: Path) -> None:
-        self.docs_dir = docs_dir
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._days: dict[str | Path, datetime.date | None] = {}
 
     def committed(self, file: str | Path) -> datetime.date | None:
@@ -352,7 +352,7 @@ class PageDates:
 
     @functools.cached_property
     def _resolved(self) -> Path:
-        return self.docs_dir.resolve()
+        return self.folder.resolve()
 
     @functools.cached_property
     def _committed(self) -> Mapping[str, datetime.date]:
@@ -360,7 +360,7 @@ class PageDates:
         try:
             answer = subprocess.run(
                 (*_COMMAND, "--", "."),
-                cwd=self.docs_dir,
+                cwd=self.folder,
                 env={**os.environ, **_QUIET},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -368,7 +368,7 @@ class PageDates:
                 check=True,
             )
         except (OSError, subprocess.SubprocessError) as error:
-            log.debug("No dates from git for %s: %s", self.docs_dir, error)
+            log.debug("No dates from git for %s: %s", self.folder, error)
             return {}
         return _read_log(answer.stdout.decode("utf-8", "surrogateescape"))
 

@@ -255,12 +255,20 @@ def test_failing_embedder_is_a_sentence(site):
     assert "Traceback" not in output
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_pages_have_the_date_of_their_last_commit(site):
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def commit_all(folder):
+    """Makes a repository of a folder, with all its files in one commit of May 6, 2021."""
     who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     moment = {"GIT_AUTHOR_DATE": "2021-05-06T12:00:00Z", "GIT_COMMITTER_DATE": "2026-06-06T12:00:00Z"}
     for arguments in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "one")):
-        subprocess.run(("git", *arguments), cwd=site.root, env=os.environ | moment, check=True)
+        subprocess.run(("git", *arguments), cwd=folder, env=os.environ | moment, check=True)
+
+
+@needs_git
+def test_pages_have_the_date_of_their_last_commit(site):
+    commit_all(site.root)
     site.write({"guide/new.md": "---\nlast_modified: 2019-09-09\n---\n# New\n\nText.\n"})
     site.build()
     dates = {path: site.page(path)["last_modified"] for path in site.paths()}
@@ -270,6 +278,32 @@ def test_pages_have_the_date_of_their_last_commit(site):
         os.utime(file, (1_600_000_000, 1_600_000_000))
     site.build(fresh=True)
     assert current_build(site.index_dir).build_id == before
+
+
+@needs_git
+def test_pages_that_were_copied_to_a_temporary_docs_folder_have_the_date_of_their_source(site, tmp_path_factory):
+    """As mkdocs-monorepo gathers the pages of several folders, and then points each at the file it was copied from."""
+    gathered, part = tmp_path_factory.mktemp("gathered"), site.root / "part" / "docs"
+    part.mkdir(parents=True)
+    (part / "page.md").write_text("# A part\n\nText.\n", encoding="utf-8")
+    commit_all(site.root)
+    (part / "new.md").write_text("---\ndate: 2019-09-09\n---\n# New\n\nText.\n", encoding="utf-8")
+    site.add_hook(
+        "import os, shutil\n"
+        f"GATHERED, PARTS = {str(gathered)!r}, {{'.': {str(site.root / 'docs')!r}, 'part': {str(part)!r}}}\n"
+        "def on_config(config):\n"
+        "    for name, folder in PARTS.items():\n"
+        "        shutil.copytree(folder, os.path.join(GATHERED, name), dirs_exist_ok=True)\n"
+        "    config.docs_dir = GATHERED\n"
+        "def on_pre_page(page, config, files):\n"
+        "    name, _, rest = page.file.src_uri.partition('/')\n"
+        "    folder, rest = (PARTS[name], rest) if name in PARTS else (PARTS['.'], page.file.src_uri)\n"
+        "    page.file.abs_src_path = os.path.join(folder, rest)\n"
+        "    return page\n"
+    )
+    site.build()
+    dates = {path: site.page(path)["last_modified"] for path in site.paths()}
+    assert dates == {**dict.fromkeys([*PAGES, "part/page.md"], "2021-05-06"), "part/new.md": "2019-09-09"}
 
 
 UNLISTED = {f"{name}.md": f"# {name}\n\nAll about {name}.\n" for name in ("index", "one", "two", "lost", "meant")}
