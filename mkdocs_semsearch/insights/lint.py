@@ -88,7 +88,7 @@ class _Site:
         model, language = manifest.embedder.model, manifest.language
         if not (folder / CHUNKS).is_file():
             raise SemsearchError("The chunks of this index are in a cluster: lint an index whose store is embedded.")
-        columns = ["page", "section", "duplicate_group", "heading_hierarchy", "start_line", "content"]
+        columns = ["page", "section", "duplicate_group", "heading_hierarchy", "kind", "start_line", "content"]
         facets = {facet.name: facet_column(facet.name) for facet in manifest.facets if facet.type in ("string", "list")}
         older = {"kind": "guide", "inbound_links": 1}  # an index of version 0.1.0 lacks these columns
         pages = [older | page for page in pq.read_table(folder / PAGES).to_pylist()]
@@ -114,7 +114,7 @@ def findings_in(
     in_navigation: Callable[[str], bool] | None = None,
     reached: Collection[str] = (),
 ) -> list[Finding]:
-    """Applies every rule of `RULES` and returns the findings, sorted by page and line.
+    """Applies every rule of `RULES` and returns the different findings, sorted by page and line.
 
     The front matter of a page can turn rules off for that page: `search: {lint: [duplicate]}`, or `false` for all.
 
@@ -131,7 +131,7 @@ def findings_in(
     site = _Site.read(open_index(index_dir), searcher, in_navigation=in_navigation, reached=reached)
     found = [finding for rule, look in _LOOKS.items() if rule not in quiet for finding in look(site)]
     silent = {page["path"]: _silenced(page) for page in site.pages}
-    return sorted(finding for finding in found if finding.rule not in silent[finding.path])
+    return sorted({finding for finding in found if finding.rule not in silent[finding.path]})
 
 
 def _silenced(page: Row) -> Collection[str]:
@@ -156,16 +156,23 @@ def _place(page: Row, chunk: Row) -> str:
 
 
 def _duplicates(site: _Site) -> Iterator[Finding]:
-    """Reports near-duplicates of an earlier section on another page, except in change logs, which repeat themselves."""
+    """Reports near-duplicates of an earlier section on another page, unless they have to repeat it.
+
+    Change logs do, and so does API reference: mkdocstrings writes an inherited member under every class that has it.
+    """
     sections = list(site.sections())
     first_of: dict[int, tuple[Row, Row]] = {}
     for number, (page, chunk, _) in enumerate(sections):
         group = chunk["duplicate_group"]
         if group == number:
             first_of[group] = (page, chunk)
-        elif group in first_of and first_of[group][0] is not page and page["kind"] != "changelog":
+        elif group in first_of and first_of[group][0] is not page and not _repeats(page, chunk):
             message = f"says nearly the same as {_place(*first_of[group])}: results show only one of them."
             yield Finding(page["path"], chunk["start_line"] or 1, "duplicate", f"“{_heading(chunk)}” {message}")
+
+
+def _repeats(page: Row, chunk: Row) -> bool:
+    return page["kind"] in ("changelog", "reference") or chunk["kind"] == "api"
 
 
 def _heading(chunk: Row) -> str:

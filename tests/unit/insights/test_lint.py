@@ -106,6 +106,29 @@ def test_without_a_navigation_there_are_no_orphans(lint):
     assert places(lint(), "orphan") == []
 
 
+def test_a_reference_may_repeat_what_another_page_says(tmp_path):
+    pages = [
+        made_page("auth.md", SAME, title="Tokens"),
+        made_page("reference/key.md", SAME, title="Tokens", kind="reference"),
+        made_page("keys.md", SAME, title="Tokens", chunk_fields={"kind": "api"}),
+        made_page("copy.md", SAME, title="Tokens"),
+    ]
+    built(tmp_path / "index", pages)
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
+        assert places(findings_in(tmp_path / "index", searcher), "duplicate") == [("copy.md", 1)]
+
+
+def test_the_same_finding_is_reported_once(tmp_path):
+    """As for two sections with the same heading on a page without a source file, and so without lines."""
+    pages = [
+        made_page("auth.md", SAME, title="Tokens", headings=["Life"]),
+        made_page("copy.md", SAME, f"{SAME} So it is.", title="Keys", headings=["Life", "Life"]),
+    ]
+    built(tmp_path / "index", pages)
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as searcher:
+        assert places(findings_in(tmp_path / "index", searcher), "duplicate") == [("copy.md", 1)]
+
+
 @pytest.mark.parametrize(
     ("written", "left"), [(["title"], False), ("title", False), (False, False), (["duplicate"], True)]
 )
