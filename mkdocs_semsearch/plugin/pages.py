@@ -219,11 +219,21 @@ class MkDocsPages:
         # mkdocs-static-i18n builds a page without a translation again in the default language.
         if context.get("i18n_file_locale") != context.get("i18n_page_locale"):
             return "it is not translated"
+        if page.file.dest_uri not in self._positions and _is_read_as_navigation(page.file, config):
+            return "the plugin literate-nav reads the navigation from it"
         in_navigation = config.nav is None or page.file.dest_uri in self._positions
         if _is_hidden_from_theme(page, config, in_navigation=in_navigation):
             return "the plugin exclude-search hides it"
         glob = next((glob for glob in self._exclude if fnmatchcase(page.file.src_uri, glob)), None)
         return f"`exclude` has {glob!r}" if glob is not None else ""
+
+
+def _is_read_as_navigation(file: File, config: MkDocsConfig) -> bool:
+    """Returns whether a page is a list of links for mkdocs-literate-nav, which takes what it reads out of `nav`."""
+    plugin = config.plugins.get("literate-nav")
+    name = plugin.config.get("nav_file") if plugin is not None else None
+    is_marked = file.inclusion.is_not_in_nav()  # type: ignore[no-untyped-call]
+    return bool(name) and is_marked and f"/{file.src_uri}".endswith(f"/{name}")
 
 
 def _is_hidden_from_theme(page: Page, config: MkDocsConfig, *, in_navigation: bool) -> bool:

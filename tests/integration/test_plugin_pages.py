@@ -358,6 +358,28 @@ def test_pages_that_exclude_search_hides_are_left_out(site):
     assert "nowhere" not in output
 
 
+def test_lists_of_links_that_literate_nav_reads_are_left_out(site):
+    """As mkdocs-literate-nav marks the files that it reads, unless they are in the navigation, too."""
+    site.add_hook(
+        "from mkdocs.config.config_options import Type\n"
+        "from mkdocs.plugins import BasePlugin\n"
+        "from mkdocs.structure.files import InclusionLevel\n"
+        "class LiterateNav(BasePlugin):\n"
+        "    config_scheme = (('nav_file', Type(str, default='SUMMARY.md')),)\n"
+        "def on_config(config):\n"
+        "    config.plugins['literate-nav'] = plugin = LiterateNav()\n"
+        "    plugin.load_config({})\n"
+        "def on_files(files, config):\n"
+        "    for file in files:\n"
+        "        if file.src_uri in ('SUMMARY.md', 'api/SUMMARY.md', 'shown/SUMMARY.md'):\n"
+        "            file.inclusion = InclusionLevel.NOT_IN_NAV\n"
+    )
+    site.config |= {"nav": ["index.md", "shown/SUMMARY.md"], "not_in_nav": "*_SUMMARY.md\n"}
+    names = ("SUMMARY", "api/SUMMARY", "shown/SUMMARY", "unread/SUMMARY", "A_SUMMARY")
+    site.write({f"{name}.md": "# Summary\n\n- [Start](/index.md)\n" for name in names}).build(strict=False)
+    assert sorted(site.paths()) == ["A_SUMMARY.md", "index.md", "shown/SUMMARY.md", "unread/SUMMARY.md"]
+
+
 def test_front_matter_of_folders_counts(site):
     site.config["theme"] = {"name": "material"}
     site.plugins = ["meta"]
