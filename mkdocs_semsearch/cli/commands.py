@@ -320,7 +320,7 @@ def _lint(given: argparse.Namespace) -> int:
     if unknown:
         raise SemsearchError(f"There is no rule {unknown[0]!r}: the rules are {', '.join(RULES)}.")
     _, config = _site_config(given.config)
-    in_navigation = config.nav.__contains__ if config and config.nav and config.names_every_page else None
+    in_navigation = config.navigation_test() if config and config.nav and config.names_every_page else None
     site, index = one_of_several(given.index)
     reached = {search.opened for search in _searches(given.insights, site) if search.opened}
     place = index_place(index)

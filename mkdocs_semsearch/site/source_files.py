@@ -15,7 +15,7 @@ import re
 import subprocess
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
@@ -54,7 +54,7 @@ class SiteConfig:
         site_name: as written; `""` if missing.
         use_directory_urls: whether `a.md` becomes `a/index.html`.
         nav: source path to entry; None if the navigation follows the folders.
-        has_not_in_nav: whether the option `not_in_nav` names pages that are not meant to be in the navigation.
+        not_in_nav: patterns as in `.gitignore`, one a line, for pages that are not meant to be in the navigation.
         site_url: with a slash at its end, as MkDocs makes it; `""` if missing.
         language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
         edit_url: see `edit_url`; empty if the configuration has no `edit_uri`.
@@ -65,7 +65,7 @@ class SiteConfig:
     site_name: str = ""
     use_directory_urls: bool = True
     nav: Mapping[str, NavEntry] | None = field(default=None)
-    has_not_in_nav: bool = False
+    not_in_nav: str = ""
     site_url: str = ""
     language: str = "en"
     edit_url: str = ""
@@ -75,6 +75,23 @@ class SiteConfig:
     def names_every_page(self) -> bool:
         """Whether the navigation has only pages and addresses; plugins replace folders, globs and `!include`."""
         return not any(_FOR_PLUGINS.match(entry) for entry in self.nav or ())
+
+    def navigation_test(self) -> Callable[[str], bool]:
+        """Returns a function that says of a source path whether it is in the navigation or matched by `not_in_nav`.
+
+        Raises:
+            ConfigurationError: `not_in_nav` has a pattern that MkDocs would refuse.
+        """
+        nav = self.nav or {}
+        if not self.not_in_nav:
+            return nav.__contains__
+        from pathspec.gitignore import GitIgnoreSpec  # which MkDocs uses for this option
+
+        try:
+            meant = GitIgnoreSpec.from_lines(self.not_in_nav.splitlines())
+        except ValueError as error:
+            raise ConfigurationError(f"not_in_nav has a pattern that is not valid: {reason(error)}.") from None
+        return lambda path: path in nav or meant.match_file(path)
 
     def html_path(self, source_path: str) -> str:
         """Returns the path of the HTML file that a source file becomes."""
@@ -109,7 +126,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
         site_name=str(values.get("site_name") or ""),
         use_directory_urls=values.get("use_directory_urls") is not False,
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,
-        has_not_in_nav=bool(values.get("not_in_nav")),
+        not_in_nav=str(values.get("not_in_nav") or ""),
         site_url=with_slash(_address("site_url", values, config_file)),
         language=_language(values.get("theme")),
         edit_url=edit_url(

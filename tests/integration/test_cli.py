@@ -664,6 +664,17 @@ def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):
         assert "orphan" not in run("lint", index).stdout
 
 
+def test_lint_takes_pages_that_not_in_nav_names_for_no_orphans(run, tmp_path):
+    built(tmp_path / "index", [made_page(f"{name}.md", f"Words about {name}.") for name in ("a", "lost", "sub/b")])
+    (tmp_path / "docs").mkdir()
+    for patterns, orphans in (("lost.md", ["sub/b.md"]), ("|\n  *.md\n  !lost.md", ["lost.md"])):
+        (tmp_path / "mkdocs.yml").write_text(f"site_name: x\nnav: [a.md]\nnot_in_nav: {patterns}\n")
+        found = json.loads(run("lint", "index", "--format", "json").stdout)
+        assert [finding["path"] for finding in found if finding["rule"] == "orphan"] == orphans
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav: [a.md]\nnot_in_nav: '!'\n")
+    sentence(run("lint", "index", code=1), "not_in_nav has a pattern that is not valid")
+
+
 def test_lint_reads_a_configuration_on_another_drive(tmp_path, monkeypatch, capsys):
     pages = [made_page(f"{n}.md", f"Words about {n}.") for n in "ab"]
     built(tmp_path / "index", pages)
