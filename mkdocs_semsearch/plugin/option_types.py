@@ -7,7 +7,7 @@ MkDocs' `Choice` and `SubConfig` do this and are used. Its `Type` names Python t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
@@ -80,17 +80,57 @@ def texts(what: str) -> Value[list[str]]:
     )
 
 
-def mapping(what: str) -> Value[dict[str, str]]:
+def mapping(what: str) -> Entries[dict[str, str]]:
     """Returns an option that is a mapping of texts to texts; `what` describes it, with an example."""
-    return Value(
-        lambda value: (
-            isinstance(value, dict)
-            and all(isinstance(item, str) for pair in value.items() for item in pair)
-            and all(key.strip() for key in value)
-        ),
-        f"is not a mapping of {what}.",
-        {},
-    )
+    return Entries(lambda value: isinstance(value, dict), f"is not a mapping of {what}.", {})
+
+
+class Entries(Value[T]):
+    """An option that is a mapping of texts to texts, whose errors name the first entry that is not.
+
+    Attributes:
+        lists: whether a value may also be a list of texts.
+    """
+
+    def __init__(self, holds: Callable[[Any], bool], message: str, default: T, *, lists: bool = False) -> None:
+        super().__init__(holds, message, default)
+        self.lists = lists
+
+    def run_validation(self, value: object) -> T:
+        checked = super().run_validation(value)
+        if isinstance(checked, dict) and (wrong := wrong_entry(checked, lists=self.lists)):
+            raise ValidationError(f"{wrong}.")
+        return checked
+
+
+def wrong_entry(entries: Mapping[Any, Any], *, lists: bool = False) -> str:
+    """Describes the first entry of a mapping whose key or value is not text; returns the empty text without one.
+
+    Args:
+        entries: the mapping.
+        lists: whether a value may also be a list of texts; then no text may be empty.
+    """
+    for key, value in entries.items():
+        if not isinstance(key, str):
+            return f"the key {_not_text(key)}"
+        if not key.strip():
+            return f"the key of the value {value!r} is empty"
+        items = value if lists and isinstance(value, list) else [value]
+        if not items or None in items or (lists and any(isinstance(item, str) and not item.strip() for item in items)):
+            return f"{key!r} has no value"
+        for item in items:
+            if not isinstance(item, str):
+                return f"{key!r} has the value {_not_text(item)}"
+    return ""
+
+
+def _not_text(value: object) -> str:
+    if isinstance(value, dict | list):
+        return f"{value!r}, which is not text"
+    if isinstance(value, bool):
+        spellings = "yes, on and true" if value else "no, off and false"
+        return f"{value}, as YAML reads the words {spellings}: write it in quotes"
+    return f"{value!r}, which is not text: write it in quotes"
 
 
 def url(placeholder: str = "") -> Value[str | None]:

@@ -16,7 +16,7 @@ from mkdocs_semsearch.artifact.fields import FACET_TYPES, OWN_FACETS, PAGE_KINDS
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.embedding import DEFAULT_MODEL, KINDS
 from mkdocs_semsearch.errors import ConfigurationError, reason
-from mkdocs_semsearch.plugin.option_types import Group, Options, Switch, Value
+from mkdocs_semsearch.plugin.option_types import Entries, Group, Options, Switch, Value
 from mkdocs_semsearch.site.pipeline import (
     DEFAULT_FACETS,
     EmbedderSettings,
@@ -208,10 +208,11 @@ class SemsearchConfig(Options):
         {},
     )
     ranking = Group(_Ranking)
-    synonyms: Value[dict[str, list[str]] | str] = Value(
-        lambda value: bool(value.strip()) if isinstance(value, str) else _is_synonyms(value),
+    synonyms: Entries[dict[str, list[str]] | str] = Entries(
+        lambda value: bool(value.strip()) if isinstance(value, str) else isinstance(value, dict),
         "is neither a mapping such as {k8s: kubernetes} nor the name of a YAML file that has one.",
         {},
+        lists=True,
     )
     pins = types.mapping("questions to source paths of pages, as in How do I log in?: guide/auth.md")
     chunking = Group(_Chunking)
@@ -278,15 +279,6 @@ def _glob(written: str) -> str:
     return written.replace("\\", "/")
 
 
-def _is_synonyms(value: object) -> bool:
-    """Returns whether a value maps words to a word or a list of words."""
-    if not isinstance(value, dict):
-        return False
-    lists = [others if isinstance(others, list) else [others] for others in value.values()]
-    words = [*value, *(word for others in lists for word in others)]
-    return all(lists) and all(isinstance(word, str) and bool(word.strip()) for word in words)
-
-
 def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
     """Returns the synonyms of the option, or of the file that it names.
 
@@ -302,8 +294,10 @@ def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
         except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
             what = " ".join(reason(error).split())
             raise ConfigurationError(f"Option 'synonyms': {file} cannot be read: {what}.") from None
-        if not _is_synonyms(given):
+        if not isinstance(given, dict):
             raise ConfigurationError(f"Option 'synonyms': {file} is not a mapping such as {{k8s: kubernetes}}.")
+        if wrong := types.wrong_entry(given, lists=True):
+            raise ConfigurationError(f"Option 'synonyms': {file}: {wrong}.")
     assert isinstance(given, dict)
     return {word: tuple(others) if isinstance(others, list) else (others,) for word, others in given.items()}
 

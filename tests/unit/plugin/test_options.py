@@ -112,10 +112,16 @@ QDRANT = {"kind": "qdrant", "url": "http://localhost:6333", "collection": "docs"
         ({"facets": {"tags": {"type": "list", "lable": "T"}}}, "facets", ["lable", "did you mean label"]),
         ({"synonyms": ["k8s"]}, "synonyms", ["['k8s']", "{k8s: kubernetes}"]),
         ({"synonyms": " "}, "synonyms", ["' '", "{k8s: kubernetes}"]),
-        ({"synonyms": {"k8s": []}}, "synonyms", ["{'k8s': []}"]),
-        ({"synonyms": {"k8s": [1]}}, "synonyms", ["{'k8s': [1]}"]),
+        ({"synonyms": {"a": "b", "k8s": []}}, "synonyms", ["'k8s' has no value."]),
+        ({"synonyms": {"a": "b", "k8s": None}}, "synonyms", ["'k8s' has no value."]),
+        ({"synonyms": {"a": "b", "k8s": ["c", " "]}}, "synonyms", ["'k8s' has no value."]),
+        ({"synonyms": {"k8s": [1]}}, "synonyms", ["'k8s' has the value 1, which is not text: write it in quotes."]),
+        ({"synonyms": {404: "missing"}}, "synonyms", ["the key 404, which is not text: write it in quotes."]),
+        ({"synonyms": {False: "a"}}, "synonyms", ["the key False, as YAML reads the words no, off and false"]),
         ({"pins": ["a.md"]}, "pins", ["guide/auth.md"]),
-        ({"pins": {"": "a.md"}}, "pins", ["{'': 'a.md'}", "guide/auth.md"]),
+        ({"pins": {"": "a.md"}}, "pins", ["the key of the value 'a.md' is empty."]),
+        ({"pins": {"how": "a.md", 404: "page.md"}}, "pins", ["the key 404, which is not text: write it in quotes."]),
+        ({"pins": {"how": ["a.md"]}}, "pins", ["'how' has the value ['a.md'], which is not text."]),
         ({"kinds": {"": "blog"}}, "kinds", ["{'': 'blog'}", "mapping of globs"]),
         ({"exclude": "drafts/*"}, "exclude", ["'drafts/*'", "list of globs"]),
         ({"exclude": [1]}, "exclude", ["[1]", "list of globs"]),
@@ -254,6 +260,9 @@ def test_synonyms_are_written_as_words_lists_or_a_file(tmp_path):
     assert settings({"synonyms": "words.yml"}, tmp_path).synonyms == read
     (tmp_path / "words.yml").write_text("- k8s\n")
     with pytest.raises(ConfigurationError, match=r"words\.yml is not a mapping such as {k8s: kubernetes}"):
+        settings({"synonyms": "words.yml"}, tmp_path)
+    (tmp_path / "words.yml").write_text("k8s: kubernetes\nno: nein\n")
+    with pytest.raises(ConfigurationError, match=r"words\.yml: the key False, as YAML reads the words no, off and"):
         settings({"synonyms": "words.yml"}, tmp_path)
     (tmp_path / "words.yml").write_text("k8s: [\n")
     with pytest.raises(ConfigurationError, match=r"words\.yml cannot be read: while parsing .*") as caught:
