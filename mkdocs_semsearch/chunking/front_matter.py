@@ -228,7 +228,7 @@ class FacetReader:
         """
         self._facets = tuple(facets)
         self._declared = declared
-        self._warnings: dict[str, dict[str, str]] = {}
+        self._warnings: dict[tuple[str, str], dict[str, str]] = {}
 
     def values(self, document: Document, kind: PageKind = "guide", language: str | None = None) -> dict[str, Any]:
         """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
@@ -269,9 +269,10 @@ class FacetReader:
                 "Front matter field 'search' is a mapping such as {exclude: true}", document, _describe(search)
             )
         for key in search if isinstance(search, Mapping) else ():
-            if key not in _SEARCH_KEYS and get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75):
+            close = get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75)
+            if close and key not in _SEARCH_KEYS:
                 field = f"Front matter field 'search' has the keys {', '.join(_SEARCH_KEYS)}"
-                self._report(field, document, _describe(str(key)))
+                self._report(field, document, f"{_describe(str(key))} (did you mean {close[0]}?)", of=str(key))
 
     def kind(self, document: Document) -> PageKind | None:
         """Returns `search: {kind: …}`; None if it is missing or not a kind of page."""
@@ -284,11 +285,12 @@ class FacetReader:
         return None
 
     def warnings(self) -> tuple[str, ...]:
-        """Returns one sentence for each field that did not fit somewhere, sorted."""
-        return tuple(sorted(f"{field}, but {_summary(reasons)}." for field, reasons in self._warnings.items()))
+        """Returns one sentence for each field that did not fit somewhere, and for each misspelt key, sorted."""
+        return tuple(sorted(f"{field}, but {_summary(reasons)}." for (field, _), reasons in self._warnings.items()))
 
-    def _report(self, field: str, document: Document, reason: str) -> None:
-        self._warnings.setdefault(field, {}).setdefault(document.path, reason)
+    def _report(self, field: str, document: Document, reason: str, *, of: str = "") -> None:
+        """Keeps the first reason of each page; reasons of different things (`of`) have a warning each."""
+        self._warnings.setdefault((field, of), {}).setdefault(document.path, reason)
 
 
 def _as_written(document: Document, name: str, value: Any) -> Any:

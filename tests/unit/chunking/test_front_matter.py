@@ -170,6 +170,18 @@ def test_a_field_is_reported_once_with_an_example_and_a_count() -> None:
     )
 
 
+def test_each_misspelt_key_of_search_is_reported() -> None:
+    chunker = Chunker(ChunkSettings(), [], len)
+    for path, search in (("a.md", {"keyword": ["x"], "excldue": True}), ("b.md", {"excldue": True, "weight": 2})):
+        chunker.chunk(Document(path, "", "", "", front_matter={"search": search}))
+    keys = "Front matter field 'search' has the keys exclude, boost, kind, keywords, lint"
+    assert chunker.warnings() == (
+        f"{keys}, but a.md has 'excldue' (did you mean exclude?); the value is left out "
+        "(1 more page with values that do not fit).",
+        f"{keys}, but a.md has 'keyword' (did you mean keywords?); the value is left out.",
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "excluded"),
     [
