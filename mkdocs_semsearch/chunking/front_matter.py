@@ -15,6 +15,7 @@ import yaml
 from mkdocs_semsearch.artifact.fields import PAGE_KINDS, FacetDeclaration, PageKind, as_boolean, as_date, as_number
 from mkdocs_semsearch.chunking.document import Document
 from mkdocs_semsearch.embedding.protocol import well_formed
+from mkdocs_semsearch.lexical.extra_words import MOST_KEYWORDS, distinct_keywords
 
 _YAML = re.compile(r"-{3}[ \t]*\r?\n(.*?\n)(?:\.{3}|-{3})[ \t]*\r?\n", re.DOTALL)
 _UNCLOSED = re.compile(r"-{3}[ \t]*\r?\n[a-z_]+:(?:[ \t\r]|\n)")
@@ -228,7 +229,7 @@ class FacetReader:
         """
         self._facets = tuple(facets)
         self._declared = declared
-        self._warnings: dict[tuple[str, str], dict[str, str]] = {}
+        self._warnings: dict[tuple[str, str, str], dict[str, str]] = {}
 
     def values(self, document: Document, kind: PageKind = "guide", language: str | None = None) -> dict[str, Any]:
         """Returns declared field to typed value; a field without a value, or whose value does not fit, is absent."""
@@ -273,6 +274,30 @@ class FacetReader:
             if close and key not in _SEARCH_KEYS:
                 field = f"Front matter field 'search' has the keys {', '.join(_SEARCH_KEYS)}"
                 self._report(field, document, f"{_describe(str(key))} (did you mean {close[0]}?)", of=str(key))
+        if _search_field(document, "keywords") is not None:
+            self._check_keywords(document)
+
+    def _check_keywords(self, document: Document) -> None:
+        """Reports keywords that are not text, that YAML has changed, or that are beyond the greatest number."""
+        name = "Front matter field 'search.keywords'"
+        read = _listed(_search_field(document, "keywords"))
+        others = [_describe(word) for word in read if isinstance(word, bool | Mapping | list | tuple | set)]
+        if others:
+            field = f"{name} is a list of words, quoted if YAML does not read them as text"
+            self._report(field, document, _enumeration(others))
+        search = _as_written(document, "search", document.front_matter["search"])
+        changed = [
+            f"{before} (read as {after})"
+            for after, before in zip(read, _listed(search.get("keywords")), strict=False)
+            if isinstance(after, int | float) and not isinstance(after, bool) and str(after) != str(before)
+        ]
+        if changed:
+            field = f"{name} needs quotes around numbers that YAML writes in another way"
+            self._report(field, document, _enumeration(changed), effect="")
+        count = len(distinct_keywords(document.front_matter))
+        if count > MOST_KEYWORDS:
+            field = f"{name} has at most {MOST_KEYWORDS} words"
+            self._report(field, document, f"{count}", effect="; the others are left out")
 
     def kind(self, document: Document) -> PageKind | None:
         """Returns `search: {kind: …}`; None if it is missing or not a kind of page."""
@@ -286,16 +311,19 @@ class FacetReader:
 
     def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each field that did not fit somewhere, and for each misspelt key, sorted."""
-        return tuple(sorted(f"{field}, but {_summary(reasons)}." for (field, _), reasons in self._warnings.items()))
+        found = self._warnings.items()
+        return tuple(sorted(f"{field}, but {_summary(reasons, effect)}." for (field, _, effect), reasons in found))
 
-    def _report(self, field: str, document: Document, reason: str, *, of: str = "") -> None:
+    def _report(
+        self, field: str, document: Document, reason: str, *, of: str = "", effect: str = "; the value is left out"
+    ) -> None:
         """Keeps the first reason of each page; reasons of different things (`of`) have a warning each."""
-        self._warnings.setdefault((field, of), {}).setdefault(document.path, reason)
+        self._warnings.setdefault((field, of, effect), {}).setdefault(document.path, reason)
 
 
 def _as_written(document: Document, name: str, value: Any) -> Any:
     """Returns a value with its numbers and booleans as text, as written in the source if they come from there."""
-    if all(isinstance(element, str) for element in (value if isinstance(value, list | tuple) else (value,))):
+    if all(isinstance(element, str) for element in _listed(value)):
         return value
     source = document.source or ""
     if read_front_matter(source).values.get(name) == value:
@@ -314,12 +342,28 @@ def _search_field(document: Document, name: str) -> Any:
     return search.get(name) if isinstance(search, Mapping) else None
 
 
-def _summary(reasons: Mapping[str, str]) -> str:
-    """Describes the pages on which a field does not have its type: the first one with its reason, and their number."""
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _enumeration(items: Iterable[str]) -> str:
+    """Returns the first three of some different descriptions, and the number of the others."""
+    different = list(dict.fromkeys(items))
+    more = f" and {len(different) - 3} more" if len(different) > 3 else ""
+    return ", ".join(different[:3]) + more
+
+
+def _summary(reasons: Mapping[str, str], effect: str) -> str:
+    """Describes the pages on which a field does not have its type: the first one with its reason, and their number.
+
+    Args:
+        reasons: path to reason.
+        effect: follows the first reason, as in "; the value is left out".
+    """
     path, reason = min(reasons.items())
     others = len(reasons) - 1
     more = f" ({others} more {'pages' if others > 1 else 'page'} with values that do not fit)" if others else ""
-    return f"{path} has {reason}; the value is left out{more}"
+    return f"{path} has {reason}{effect}{more}"
 
 
 def _text(value: Any) -> str:
@@ -354,8 +398,7 @@ def _describe(value: Any) -> str:
 
 
 def _list(value: Any, problems: list[str]) -> tuple[str, ...]:
-    elements: Iterable[Any] = value if isinstance(value, list | tuple) else (value,)
-    texts = (_read(_text, element, problems) for element in elements if element is not None)
+    texts = (_read(_text, element, problems) for element in _listed(value) if element is not None)
     return tuple(dict.fromkeys(text for text in texts if text))
 
 

@@ -5,7 +5,6 @@ They are added to the terms of chunks when the index is written, so that no sear
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from mkdocs_semsearch.lexical.languages import LANGUAGES
 from mkdocs_semsearch.lexical.question import literal_name, other_numbers
 
 MOST_KEYWORDS = 50
+"""Number of keywords of a page that are used."""
 
 
 class PlacedPage(Protocol):
@@ -25,11 +25,6 @@ class PlacedPage(Protocol):
     @property
     def path(self) -> str:
         """Path of its source file."""
-        ...
-
-    @property
-    def front_matter(self) -> Mapping[str, Any]:
-        """Front matter, with JSON values only."""
         ...
 
     @property
@@ -101,22 +96,15 @@ class ReaderWords:
         return tuple(question for question, page in self.pins.items() if page == path)
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
-        """Returns a warning for every synonym, pin and keyword that can never match."""
+        """Returns a warning for every synonym and pin that can never match."""
         paths: set[str] = set()
         missing = dict(self._patterns)
-        wrong: list[str] = []
         for page in pages:
             paths.add(page.path)
-            written = _search_keywords(page.front_matter)
-            if written is not None and not keywords_of(page.front_matter):
-                wrong.append(
-                    f"Front matter field 'search.keywords' of {page.path} is not a list of words: "
-                    f"{json.dumps(written, ensure_ascii=False)}."
-                )
             if missing:
                 texts = "\n".join(text for c in page.chunks for text in (*c.heading_hierarchy, c.content))
                 missing = {word: pattern for word, pattern in missing.items() if not pattern.search(texts)}
-        wrong += [
+        wrong = [
             f"Option 'synonyms': {word!r} never matches, because no page has {' or '.join(self.synonyms[word])}."
             for word in missing
         ]
@@ -175,11 +163,18 @@ NO_ADDED_WORDS = AddedWords()
 
 
 def keywords_of(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns `search: {keywords: […]}` from the front matter of a page; values that are not text are ignored."""
-    written = _search_keywords(front_matter)
-    listed = [written] if isinstance(written, str) else written if isinstance(written, list) else []
-    words = (" ".join(str(word).split()) for word in listed if isinstance(word, str | int | float))
-    return tuple(dict.fromkeys(word for word in words if word))[:MOST_KEYWORDS]
+    """Returns `search: {keywords: […]}` from the front matter of a page, the first `MOST_KEYWORDS` of them."""
+    return distinct_keywords(front_matter)[:MOST_KEYWORDS]
+
+
+def distinct_keywords(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns all keywords in the front matter of a page; values that are neither text nor numbers are ignored."""
+    search = front_matter.get("search")
+    written = search.get("keywords") if isinstance(search, Mapping) else None
+    listed = written if isinstance(written, list) else [written]
+    given = (word for word in listed if isinstance(word, str | int | float) and not isinstance(word, bool))
+    words = (" ".join(str(word).split()) for word in given)
+    return tuple(dict.fromkeys(word for word in words if word))
 
 
 def headings_of(path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
@@ -233,11 +228,6 @@ def id_in(path: str) -> tuple[str, ...]:
     Readers who look for an ID want its page, which often does not repeat it, and not the pages that mention it.
     """
     return tuple(filter(_ID.fullmatch, names_in(path)))
-
-
-def _search_keywords(front_matter: Mapping[str, Any]) -> Any:
-    search = front_matter.get("search")
-    return search.get("keywords") if isinstance(search, Mapping) else None
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:

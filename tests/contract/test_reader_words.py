@@ -165,9 +165,7 @@ def test_explain_names_the_words_and_the_pin(index_dir):
 def test_synonyms_and_pins_that_never_match_are_reported():
     pins = {"a": "auth.md", "b": "gone.md", "?!": "auth.md"}
     readers = ReaderWords({"k8s": ("kubernetes",), "vm": ("virtual machine", "vbox")}, pins)
-    wrong = made_page("x.md", "Text.", front_matter={"search": {"keywords": {"a": 1}}})
-    assert readers.warnings([*PAGES, wrong]) == (
-        "Front matter field 'search.keywords' of x.md is not a list of words: {\"a\": 1}.",
+    assert readers.warnings(PAGES) == (
         "Option 'synonyms': 'vm' never matches, because no page has virtual machine or vbox.",
         "Option 'pins': 'b' never matches, because there is no page 'gone.md' in the index.",
         "Option 'pins': '?!' never matches, because it has no letter and no digit.",
@@ -177,7 +175,14 @@ def test_synonyms_and_pins_that_never_match_are_reported():
 
 @pytest.mark.parametrize(
     ("written", "words"),
-    [(["a b", " c ", "c", 7], ("a b", "c", "7")), ("one", ("one",)), ([], ()), ([None, {}], ()), (True, ())],
+    [
+        (["a b", " c ", "c", 7], ("a b", "c", "7")),
+        ("one", ("one",)),
+        (404, ("404",)),
+        ([None, {}, False, "x"], ("x",)),
+        ({"a": 1}, ()),
+        (list(range(60)), tuple(map(str, range(50)))),
+    ],
 )
 def test_keywords_in_front_matter(written, words):
     assert keywords_of({"search": {"keywords": written}}) == words

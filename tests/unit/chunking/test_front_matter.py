@@ -183,6 +183,34 @@ def test_each_misspelt_key_of_search_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "warnings"),
+    [
+        ("[good, 404, '3.10', 2.5, 2026-01-02]", ()),
+        ("word", ()),
+        ("404", ()),
+        (
+            "[good, {bad: one}, [nested], 3.10, no, 010]",
+            (
+                "Front matter field 'search.keywords' is a list of words, quoted if YAML does not read them as text, "
+                "but a.md has a mapping, a list, the boolean false; the value is left out.",
+                "Front matter field 'search.keywords' needs quotes around numbers that YAML writes in another way, "
+                "but a.md has 3.10 (read as 3.1), 010 (read as 8).",
+            ),
+        ),
+        (
+            f"{[f'word {number}' for number in range(60)]}",
+            ("Front matter field 'search.keywords' has at most 50 words, but a.md has 60; the others are left out.",),
+        ),
+    ],
+)
+def test_keywords_that_are_not_used_as_they_are_written_are_reported(written: str, warnings: tuple[str, ...]) -> None:
+    source = f"---\nsearch: {{keywords: {written}}}\n---\n"
+    chunker = Chunker(ChunkSettings(), [], len)
+    chunker.chunk(Document("a.md", "", "", "", read_front_matter(source).values, source))
+    assert chunker.warnings() == warnings
+
+
+@pytest.mark.parametrize(
     ("values", "excluded"),
     [
         ({"search": {"exclude": True}}, True),
