@@ -84,7 +84,7 @@ class ReaderWords:
         """Returns the synonyms for the words of a chunk."""
         if not self._patterns:
             return ()
-        text = "\n".join((*heading_hierarchy, content))
+        text = _comparable("\n".join((*heading_hierarchy, content)))
         return tuple(word for word, pattern in self._patterns.items() if pattern.search(text))
 
     def names_of(self, path: str, front_matter: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -102,7 +102,7 @@ class ReaderWords:
         for page in pages:
             paths.add(page.path)
             if missing:
-                texts = "\n".join(text for c in page.chunks for text in (*c.heading_hierarchy, c.content))
+                texts = _comparable("\n".join(text for c in page.chunks for text in (*c.heading_hierarchy, c.content)))
                 missing = {word: pattern for word, pattern in missing.items() if not pattern.search(texts)}
         wrong = [
             f"Option 'synonyms': {word!r} never matches, because no page has {' or '.join(self.synonyms[word])}."
@@ -230,7 +230,13 @@ def id_in(path: str) -> tuple[str, ...]:
     return tuple(filter(_ID.fullmatch, names_in(path)))
 
 
+def _comparable(text: str) -> str:
+    """Returns text without the backticks around code and with straight apostrophes, so that phrases match anyway."""
+    return text.replace("`", "").replace("’", "'")
+
+
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:
     """Returns a pattern for any of some whole words or phrases, ignoring case; in scripts without spaces, for parts."""
-    parts = (rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" if word.isascii() else re.escape(word) for word in words)
+    written = (_comparable(word) or word for word in words)
+    parts = (rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" if word.isascii() else re.escape(word) for word in written)
     return re.compile("|".join(parts), re.IGNORECASE)

@@ -174,6 +174,22 @@ def test_synonyms_and_pins_that_never_match_are_reported():
 
 
 @pytest.mark.parametrize(
+    ("meant", "text"),
+    [
+        ("site_url option", "Set the `site_url` option."),
+        ("`site_url` option", "Set the site_url option."),
+        ("don't panic", "Above all, don’t panic."),
+        ("don’t panic", "Above all, don't panic."),
+    ],
+)
+def test_synonyms_match_across_inline_code_and_either_apostrophe(meant, text):
+    readers = ReaderWords({"zyx": (meant,)})
+    assert readers.warnings([made_page("a.md", text)]) == ()
+    assert readers.of_text((), text) == ("zyx",)
+    assert ReaderWords({"zyx": ("`",)}).of_text((), text) == ()
+
+
+@pytest.mark.parametrize(
     ("written", "words"),
     [
         (["a b", " c ", "c", 7], ("a b", "c", "7")),
