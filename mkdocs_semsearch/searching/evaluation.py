@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -128,20 +129,45 @@ def read_queries(path: Path) -> tuple[EvaluationQuery, ...]:
 _FORM = '{"query": "…", "answer_page": "path/of/page.md"}'
 
 
+_TEXTS = ("query", "answer_page", "answer_anchor", "corpus")
+_LISTS = ("also_pages", "also_anchors")
+
+
 def _read_line(line: str, place: str) -> EvaluationQuery:
     try:
-        item: dict[str, Any] = json.loads(line)
-        query, first, others = item["query"], item["answer_page"], item.get("also_pages") or []
-        anchor, corpus, anchors = item.get("answer_anchor"), item.get("corpus"), item.get("also_anchors") or []
-        if not query.strip() or not isinstance(others, list) or not isinstance(anchors, list):
-            raise ValueError(line)
-        if not all(isinstance(text, str | None) for text in (anchor, corpus, *anchors)):
-            raise ValueError(line)
-        pages = tuple(path for page in (first, *others) for path in _paths(page))
-        known = tuple(text.removeprefix("#") or None for text in (anchor, *anchors) if text is not None)
-        return EvaluationQuery(query, pages, corpus, known)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise QueryError(f"{place} is not a question: write {_FORM} on one line.") from None
+        item = json.loads(line)
+    except ValueError:
+        item = None
+    wrong = _wrong_key(item) if isinstance(item, dict) else ""
+    if wrong:
+        raise QueryError(f"{place} is not a question: {wrong}.")
+    if not isinstance(item, dict) or not (item.get("query") or "").strip() or item.get("answer_page") is None:
+        raise QueryError(f"{place} is not a question: write {_FORM} on one line.")
+    anchors = (item.get("answer_anchor"), *(item.get("also_anchors") or ()))
+    return EvaluationQuery(
+        item["query"],
+        tuple(path for page in (item["answer_page"], *(item.get("also_pages") or ())) for path in _paths(page)),
+        item.get("corpus"),
+        tuple(text.removeprefix("#") or None for text in anchors if text is not None),
+    )
+
+
+def _wrong_key(item: Mapping[str, Any]) -> str:
+    """Describes the first key that is misspelt or has a value of another type; empty without one.
+
+    Other keys are allowed, because files of questions have notes and counts in them.
+    """
+    for key, value in item.items():
+        if value is None:
+            continue
+        if key in _TEXTS and not isinstance(value, str):
+            return f"{key} must be text, not {json.dumps(value, ensure_ascii=False)}"
+        if key in _LISTS and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
+            return f"{key} must be a list of texts, not {json.dumps(value, ensure_ascii=False)}"
+        close = get_close_matches(key, (*_TEXTS, *_LISTS), n=1, cutoff=0.8)
+        if close and close[0] != key:
+            return f"there is no key {key} (did you mean {close[0]}?)"
+    return ""
 
 
 def _paths(page: str) -> tuple[str, ...]:

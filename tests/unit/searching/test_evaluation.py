@@ -141,6 +141,27 @@ def test_a_malformed_line_is_named_in_the_error(tmp_path, line):
         read_queries(path)
 
 
+@pytest.mark.parametrize(
+    ("others", "sentence"),
+    [
+        ({"also_page": ["b.md"]}, "there is no key also_page (did you mean also_pages?)."),
+        ({"answer_ancor": "x"}, "there is no key answer_ancor (did you mean answer_anchor?)."),
+        ({"also_pages": "b.md"}, 'also_pages must be a list of texts, not "b.md".'),
+        ({"also_anchors": ["x", 1]}, 'also_anchors must be a list of texts, not ["x", 1].'),
+        ({"answer_anchor": 5}, "answer_anchor must be text, not 5."),
+    ],
+)
+def test_a_wrong_key_of_a_line_is_named(tmp_path, others, sentence):
+    path = tmp_path / "questions.jsonl"
+    notes = {"kind": "lookup", "id": 1, "opened": 3, "searches": 4, "source": "mail", "grades": {}, "corpus": None}
+    path.write_text(json.dumps({"query": "a", "answer_page": "a.md", **notes, **others}), encoding="utf-8")
+    with pytest.raises(QueryError) as caught:
+        read_queries(path)
+    assert str(caught.value) == f"{path}:1 is not a question: {sentence}"
+    path.write_text(json.dumps({"query": "a", "answer_page": "a.md", **notes}), encoding="utf-8")
+    assert read_queries(path) == (EvaluationQuery("a", ("a.md", "a/index.md")),)
+
+
 def test_several_indexes_each_for_its_corpus(tmp_path):
     built(tmp_path / "fruit", PAGES)
     built(tmp_path / "trees", [made_page("oaks.md", "All about oaks.")])
