@@ -198,7 +198,9 @@ def _plugin_options(plugins: Any, config_file: Path) -> Mapping[str, Any]:
 
 # Lines end with \n or \r\n, and every line keeps its own end.
 _PLUGIN = re.compile(
-    r"^(?P<indent>[ \t]*)- (?P<quote>[\"']?)semsearch(?P=quote)(?P<colon>:?)[ \t]*(?:#[^\r\n]*)?(?=\r?$)", re.MULTILINE
+    r"^(?P<indent>[ \t]*)- (?P<quote>[\"']?)semsearch(?P=quote)(?P<colon>:?)"
+    r"(?P<comment>(?:[ \t]+#[^\r\n]*)?)[ \t]*(?=\r?$)",
+    re.MULTILINE,
 )
 _LINE = re.compile(r"^[ \t]+ranking: \{semantic: [\d.]+\}.*(?:\n|\Z)", re.MULTILINE)
 _OPTION = re.compile(r"\r?\n((?:[ \t]*(?:#.*)?\r?\n)*)([ \t]+)(?!-)")
@@ -244,7 +246,7 @@ def _with_line(before: str, line: str) -> str | None:
     following = _OPTION.match(rest)
     deeper = following is not None and len(following[2]) > len(found["indent"]) and bool(found["colon"])
     indent = following[2] if deeper and following is not None else f"{found['indent']}    "
-    head = f"{found['indent']}- {found['quote']}semsearch{found['quote']}:"
+    head = f"{found['indent']}- {found['quote']}semsearch{found['quote']}:{found['comment']}"
     end = "\r\n" if rest.startswith("\r\n") or (not rest and "\r\n" in text) else "\n"
     return f"{text[: found.start()]}{head}{end}{indent}{line}{rest}"
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -85,6 +86,7 @@ CONFIGS = {
     "deep": "plugins:\n    - semsearch:   # ours\n            exclude: [a]\n",
     "quoted": "plugins:\n  - 'semsearch':\n      exclude: [a]\n",
     "last": "plugins:\n- search\n- semsearch",
+    "with a comment": "plugins:\n  - semsearch  # owner: docs-team\n  - search\n",
 }
 
 
@@ -103,7 +105,9 @@ def test_one_line_is_written_and_replaced_and_deleting_it_undoes_all(tmp_path, f
     assert written.count(b"\r\n") == (written.count(b"\n") if end == "\r\n" else 0)
     lines = file.read_text().splitlines()
     assert sum("ranking" in line for line in lines) == 1
-    file.write_text("\n".join(line for line in lines if "ranking" not in line))
+    others = "\n".join(line for line in lines if "ranking" not in line)
+    assert re.findall(r" #.*", others) == re.findall(r" #.*", CONFIGS[form])
+    file.write_text(others)
     assert load_site_config(file).plugin_options == before
 
 
