@@ -241,10 +241,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]
     ) -> LiveReloadServer:
-        """Adds the search to the server of the preview."""
+        """Adds the search to the server of the preview, which also watches the file of the synonyms."""
         app = server.get_app()
         assert app is not None, "MkDocs sets it in the constructor"
         server.set_app(self._preview.wrap(app, server.mount_path, config.dev_addr.host))
+        if self.config.synonyms_file:
+            server.watch(str(self.config.synonyms_file))
         return server
 
     def on_shutdown(self) -> None:

@@ -241,7 +241,7 @@ class SemsearchConfig(Options):
 
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths start at the folder of mkdocs.yml."""
-        root = Path(self.config_file_path).resolve().parent if self.config_file_path else Path.cwd()
+        root = self._root
         cache_dir = root / (self.cache_dir or "")
         return Settings(
             embedder=_embedder_settings(self.embedder, root, cache_dir),
@@ -260,13 +260,22 @@ class SemsearchConfig(Options):
             graph=self.graph,  # type: ignore[arg-type]
             static=self._static_settings(),
             semantic_share=None if self.ranking.semantic is None else float(self.ranking.semantic),
-            synonyms=_read_synonyms(self.synonyms, root),
+            synonyms=_read_synonyms(self.synonyms_file or self.synonyms),
             pins=dict(self.pins),
             related=self.related.count,
             related_title=self.related.title,
             facets_declared=bool(self.facets),
             lint=None if self.lint in ("off", None) else tuple(self.lint.quiet),
         )
+
+    @property
+    def synonyms_file(self) -> Path | None:
+        """The file that `synonyms` names; None if the words are in mkdocs.yml."""
+        return self._root / self.synonyms if isinstance(self.synonyms, str) else None
+
+    @property
+    def _root(self) -> Path:
+        return Path(self.config_file_path).resolve().parent if self.config_file_path else Path.cwd()
 
     def _static_settings(self) -> StaticSettings:
         if self.static is None or (self.static == "auto" and self.store.kind != "embedded"):
@@ -279,16 +288,16 @@ def _glob(written: str) -> str:
     return written.replace("\\", "/")
 
 
-def _read_synonyms(given: object, root: Path) -> dict[str, tuple[str, ...]]:
+def _read_synonyms(given: object) -> dict[str, tuple[str, ...]]:
     """Returns the synonyms of the option, or of the file that it names.
 
     Raises:
         ConfigurationError: the file cannot be read or has other content.
     """
-    if isinstance(given, str):
+    if isinstance(given, Path):
         import yaml
 
-        file = root / given
+        file = given
         try:
             given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:

@@ -135,6 +135,15 @@ def test_answers_and_follows_edits(site, engine):
         assert not site.index_dir.exists()
 
 
+def test_a_saved_file_of_synonyms_takes_effect(site):
+    site.options["synonyms"] = "words.yml"
+    (site.root / "words.yml").write_text("pat: tokens\n")
+    with serving(site) as server:
+        server.wait(lambda: server.finds("pat", "tokens.md"))
+        (site.root / "words.yml").write_text("credentials: tokens\n")
+        server.wait(lambda: server.finds("credentials", "tokens.md"))
+
+
 def test_pages_of_earlier_builds_are_freed(site):
     site.add_hook(
         "import gc\nfrom mkdocs.structure.pages import Page\n"
