@@ -220,10 +220,12 @@ class SiteFolder:
         return any((self._site_dir / place).is_file() for place in (rest, f"{page.content_language}/{rest}"))
 
     def _left_out_of_navigation(self, paths: Set[str]) -> frozenset[str]:
-        """Returns `unlisted_pages`; none if a plugin completes the navigation."""
+        """Returns `unlisted_pages`; none if a plugin completes or translates the navigation."""
         config = self._config
-        if config is None or config.nav is None or not all(entry in paths or ":" in entry for entry in config.nav):
-            return frozenset()  # an address has a colon
+        if config is None or config.nav is None or config.is_translated:
+            return frozenset()
+        if not all(entry in paths or ":" in entry for entry in config.nav):  # an address has a colon
+            return frozenset()
         return unlisted_pages(paths, set(filter(config.navigation_test(), paths)))
 
     def _read_home(self) -> RenderedPage | None:

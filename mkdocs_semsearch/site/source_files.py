@@ -58,6 +58,7 @@ class SiteConfig:
         site_url: with a slash at its end, as MkDocs makes it; `""` if missing.
         language: Material's `theme.language`, else the theme's locale; `en` if neither is written.
         edit_url: see `edit_url`; empty if the configuration has no `edit_uri`.
+        is_translated: whether mkdocs-static-i18n builds translations, whose files the navigation does not name.
         plugin_options: the options under `plugins: - semsearch:`.
     """
 
@@ -69,12 +70,13 @@ class SiteConfig:
     site_url: str = ""
     language: str = "en"
     edit_url: str = ""
+    is_translated: bool = False
     plugin_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def names_every_page(self) -> bool:
         """Whether the navigation has only pages and addresses; plugins replace folders, globs and `!include`."""
-        return not any(_FOR_PLUGINS.match(entry) for entry in self.nav or ())
+        return not self.is_translated and not any(_FOR_PLUGINS.match(entry) for entry in self.nav or ())
 
     def navigation_test(self) -> Callable[[str], bool]:
         """Returns a function that says of a source path whether it is in the navigation or matched by `not_in_nav`.
@@ -133,6 +135,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
             _address("repo_url", values, config_file),
             *(str(values.get(key) or "") for key in ("edit_uri", "edit_uri_template")),
         ),
+        is_translated=_has_plugin("i18n", values.get("plugins")),
         plugin_options=_plugin_options(values.get("plugins"), config_file),
     )
 
@@ -178,6 +181,11 @@ def edit_url(repo_url: str, edit_uri: str, template: str) -> str:
 def _language(theme: Any) -> str:
     named = theme if isinstance(theme, dict) else {}
     return str(named.get("language") or named.get("locale") or "en").replace("_", "-")
+
+
+def _has_plugin(name: str, plugins: Any) -> bool:
+    listed = plugins if isinstance(plugins, list) else [plugins]
+    return any(name in item if isinstance(item, dict) else name == item for item in listed)
 
 
 def _plugin_options(plugins: Any, config_file: Path) -> Mapping[str, Any]:

@@ -662,6 +662,8 @@ def test_lint_reports_what_keeps_readers_from_pages(run, tmp_path):
     for entry in ("more/", "'*.md'", "'!include more/mkdocs.yml'"):  # plugins replace these by pages
         (tmp_path / "mkdocs.yml").write_text(f"site_name: x\nnav: [a.md, 'https://b.org/', {entry}]\n")
         assert "orphan" not in run("lint", index).stdout
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav: [a.md]\nplugins: [i18n, semsearch]\n")
+    assert "orphan" not in run("lint", index).stdout
 
 
 def test_lint_takes_pages_that_not_in_nav_names_for_no_orphans(run, tmp_path):

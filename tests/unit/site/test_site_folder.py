@@ -134,6 +134,7 @@ def test_an_inherited_configuration_is_merged_as_mkdocs_does(tmp_path: Path) -> 
         ("nav: [a.md, sub/b.md, https://example.org/]\n", {"lost.md"}),
         ("nav: [a.md, sub/]\n", set()),  # a plugin completes it
         ("nav: [a.md, sub/b.md]\nnot_in_nav: lost.md\n", set()),
+        ("nav: [a.md, sub/b.md]\nplugins: [search, {i18n: {docs_structure: suffix}}]\n", set()),
         ("nav: [a.md, lost.md]\nnot_in_nav: |\n  # others\n  /lost.md\n", {"sub/b.md"}),
         ("nav: [a.md]\nnot_in_nav: |\n  *.md\n  !/sub/\n  !/sub/b.md\n", {"sub/b.md"}),
         ("site_name: Docs\n", set()),
