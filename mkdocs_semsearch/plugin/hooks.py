@@ -131,6 +131,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if present is not None:
             files.remove(present)
         if self._depth > 1:
+            # Every locale would write the page to the same path, so that it would be in the language of the last one.
+            config.theme.static_templates.discard(RESULTS_PAGE)
             return files
         self._own_config = _own_config(present)
         # A page of the site itself at this path takes precedence.

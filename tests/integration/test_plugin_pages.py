@@ -267,6 +267,7 @@ def test_locales_make_one_index(site, theme, first):
         ("index.fr.md", "fr/", "fr"),
     }
     assert site.html("fr/index.html").count("semsearch/semsearch.js") == 1
+    assert '<html lang="en"' in site.html("search/index.html")
     config = site.widget_config()
     assert (config["language"], config["button"], config["languages"]) == ("en", False, ["fr", "en"])
     assert "page.language" in [facet["name"] for facet in config["facets"]]
