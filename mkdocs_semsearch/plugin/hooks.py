@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,6 +79,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         self._depth = 0
         self._opened: tuple[EmbedderFactory, EmbedderSettings, Embedder] | None = None
         self._preview = Preview()
+        self._previewed: SiteReport | None = None  # of the last index of the preview
         self._hinted = False
         self._own_config: dict[str, Any] = {}
         self._early: EarlyEmbedding | None = None
@@ -345,6 +347,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         # A preview contains drafts, so it has its own index and never writes to the cluster.
         settings = replace(self._settings, store=StoreSettings())
         folder = preview_folder(config.config_file_path)
+        site_dir, own = Path(config.site_dir), self._own_config
+        if self._previewed is not None:  # the browser reloads before the new index is ready
+            widget_files.add_languages(site_dir, self._previewed.languages, self._previewed.facets, own=own)
 
         def job(progress: Progress) -> Searcher:
             embedder = self._embedder()
@@ -352,6 +357,9 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             def indexed(cache_dir: Path) -> Searcher:
                 places = replace(settings, index_dir=cache_dir / folder, cache_dir=cache_dir)
                 report = index_site(documents, site=site, settings=places, embedder=embedder, progress=progress)
+                self._previewed = report
+                with suppress(OSError, ValueError):  # the next build is writing the file, and then adds them itself
+                    widget_files.add_languages(site_dir, report.languages, report.facets, own=own)
                 _log_report(report, warnings, strict=config.strict)
                 return open_preview(places.index_dir, embedder)
 

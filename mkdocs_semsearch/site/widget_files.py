@@ -13,6 +13,7 @@ from posixpath import normpath, relpath
 from typing import Any, Literal
 from urllib.parse import quote
 
+from mkdocs_semsearch.artifact.atomic_files import replace_file
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.errors import ConfigurationError, reason
 from mkdocs_semsearch.site.pipeline import Settings
@@ -177,7 +178,7 @@ def add_languages(
 
 def _change_config(file: Path, **entries: Any) -> None:
     body = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(_json(body | entries), encoding="utf-8")
+    replace_file(file, _json(body | entries))  # the server of a preview may be reading it
 
 
 def _facets(facets: Sequence[FacetDeclaration]) -> list[dict[str, str]]:

@@ -210,6 +210,26 @@ def test_the_preview_overrides_a_configured_api_url(site):
         assert json.loads(server.get("/assets/semsearch/config.json")[2])["api_url"] == "/-/semsearch"
 
 
+def test_the_box_knows_the_languages_of_the_pages_also_while_a_new_index_is_built(site):
+    site.write({"start.md": "---\nlanguage: de\n---\n# Willkommen\n\nHier beginnt die Anleitung.\n"})
+    with serving(site) as server:
+
+        def settings():
+            config = json.loads(server.get("/assets/semsearch/config.json")[2])
+            return config.get("languages"), "page.language" in [facet["name"] for facet in config["facets"]]
+
+        server.wait(lambda: settings() == (["de", "en"], True))
+        site.write({"index.md": "# Welcome\n\nThe wombat has moved in.\n"})
+        answers = []
+
+        def found():
+            answers.append(settings())
+            return server.finds("wombat", "index.md")
+
+        server.wait(found)
+        assert all(answer == (["de", "en"], True) for answer in answers), answers
+
+
 def test_drafts_are_found_in_the_preview_only(site):
     site.config["draft_docs"] = "draft.md\n"
     site.write({"draft.md": "# Draft\n\nA numbat.\n"})
