@@ -12,6 +12,7 @@ from mkdocs_semsearch.errors import ConfigurationError
 
 ASSETS = "assets/semsearch"
 SCRIPT = f"{ASSETS}/semsearch.js"
+_STRINGS = f"{ASSETS}/strings"
 _TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
 
 
@@ -35,24 +36,37 @@ def widget_strings(language: str, folders: Iterable[Path] = ()) -> tuple[str, di
 
     Args:
         language: language of the site, see `language_of_texts`.
-        folders: folders whose `assets/semsearch/` may have a translation that replaces ours, the first one first. A
-            file that the widget cannot read either is as good as no translation.
+        folders: folders whose `assets/semsearch/` may have a translation of its own, the first one first. A file that
+            the widget cannot read either is as good as no translation.
     """
-    ours = theme_dir() / ASSETS / "strings"
-    english = _texts(ours / "en.json")
+    ours = theme_dir()
+    english = _texts(ours / _STRINGS / "en.json")
     code = language_of_texts(language)
-    if not code.replace("-", "").isalpha() or not (ours / f"{code}.json").is_file():
+    if not code.replace("-", "").isalpha():
         return "en", english
-    shipped = _texts(ours / f"{code}.json")
-    name = f"{ASSETS}/strings/{code}.json"
-    file = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    name = f"{_STRINGS}/{code}.json"
+    file = next((folder / name for folder in (*folders, ours) if (folder / name).is_file()), None)
     if file is None:
-        return code, {**english, **shipped}
+        return "en", english
     try:
-        own = _texts(file)
+        texts = _texts(file)
     except ValueError:
-        own = None
-    return (code, {**english, "dir": shipped["dir"], **own}) if isinstance(own, dict) else ("en", english)
+        texts = None
+    if not isinstance(texts, dict):
+        return "en", english
+    shipped = _texts(ours / name) if (ours / name).is_file() else english
+    return code, {**english, "dir": shipped["dir"], **texts}
+
+
+def own_strings(folders: Iterable[Path]) -> list[str]:
+    """Returns the languages for which a site has texts of its own.
+
+    Args:
+        folders: folders whose `assets/semsearch/` may have translations; copies of ours do not count.
+    """
+    ours = {file.name: file.read_bytes() for file in (theme_dir() / _STRINGS).glob("*.json")}
+    files = (file for folder in folders for file in (folder / _STRINGS).glob("*.json"))
+    return sorted({file.stem for file in files if file.read_bytes() != ours.get(file.name)})
 
 
 def _texts(file: Path) -> Any:

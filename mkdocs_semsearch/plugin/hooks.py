@@ -270,6 +270,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             results_page=results_page,
             api_url=self._preview_url(config),
             site_url=site.url,
+            folders=_folders(config),
             own=self._own_config,
         )
 

@@ -131,6 +131,7 @@ def _copy_widget(
         version=widget_files.site_version(os.environ),
         results_page=results_page,
         site_url=site.url,
+        folders=[site_dir],
         own=own_config,
     )
     (site_dir / widget_files.CONFIG).write_text(config, encoding="utf-8")

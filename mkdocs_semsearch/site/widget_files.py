@@ -17,7 +17,7 @@ from mkdocs_semsearch.artifact.atomic_files import replace_file
 from mkdocs_semsearch.artifact.fields import FacetDeclaration
 from mkdocs_semsearch.errors import ConfigurationError, reason
 from mkdocs_semsearch.site.pipeline import Settings
-from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, theme_dir, widget_strings
+from mkdocs_semsearch.theme_files import ASSETS, SCRIPT, own_strings, theme_dir, widget_strings
 
 STYLE = f"{ASSETS}/semsearch.css"
 CONFIG = f"{ASSETS}/config.json"
@@ -38,6 +38,7 @@ def widget_config(
     results_page: bool,
     api_url: str | None = None,
     site_url: str = "",
+    folders: Iterable[Path] = (),
     own: Mapping[str, Any] | None = None,
 ) -> str:
     """Returns the text of the `config.json` that the widget reads.
@@ -50,6 +51,7 @@ def widget_config(
         results_page: whether the site has our page at `search/`.
         api_url: URL of the search, if it differs from the options, as in the preview.
         site_url: URL of the site, by which the widget knows whether a sidecar that it looks for answers for this site.
+        folders: folders of the site that may have translations of its own, see `own_strings`.
         own: keys of the site's own `config.json`, which replace ours, except those that say what answers in a preview.
     """
     body: dict[str, Any] = {
@@ -64,6 +66,8 @@ def widget_config(
         "strings": dict(settings.widget.strings),
         "facets": _facets(settings.facets),
     }
+    if languages := own_strings(folders):
+        body["own_strings"] = languages
     if settings.widget.insights_url:
         body["insights_url"] = settings.widget.insights_url
     if body["static"] == "auto":

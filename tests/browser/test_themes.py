@@ -425,6 +425,23 @@ def test_a_language_that_the_site_brings_itself_has_its_own_plural_forms(page, c
         assert page.locator("semsearch-dialog").get_attribute("lang") == "pl"
 
 
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_texts_that_a_site_brings_for_one_language_are_those_of_this_language_only(page, configure, serving, language):
+    site = configure(language="de", languages=["de", language], own_strings=[language])
+    texts = {"search": "Trova", "count_one": "{count} pagina", "count_other": "{count} pagine"}
+    (site / f"assets/semsearch/strings/{language}.json").write_text(json.dumps(texts), "utf-8")
+    home = site / "index.html"
+    with serving.SiteServer(site) as server:
+        for lang, button, total in ((language, "Trova", "3 pagine"), ("de", "Suche", "3 Ergebnisse")):
+            html = re.sub(r'<html lang="\w+"', f'<html lang="{lang}"', home.read_text("utf-8"))
+            home.write_text(html.replace("#mkdocs_search_modal", "#none"), "utf-8")
+            page.goto(server.url)
+            page.get_by_role("button", name=button).click()
+            page.locator(INPUT).fill("token")
+            page.get_by_text(total).first.wait_for()
+            assert page.locator("semsearch-dialog").get_attribute("lang") == lang
+
+
 @pytest.mark.parametrize(
     ("written", "spoken"), [("pt", "pt"), ("pt_BR", "pt"), ("zh_Hant_TW", "zh-hant"), ("en", "en")]
 )

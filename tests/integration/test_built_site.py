@@ -39,6 +39,8 @@ def test_files_of_the_widget_that_the_site_has_itself_stay(tmp_path, monkeypatch
         (folder / "semsearch.css").write_text("/* mine */")
     (site / "assets/semsearch/semsearch.js").write_text("// of an earlier version")
     (own / "dialog.js").write_text("// not in the site, which excludes it")
+    (site / "assets/semsearch/strings").mkdir()
+    (site / "assets/semsearch/strings/it.json").write_text('{"search": "Trova"}')
     (site / "index.html").write_text("<html lang=en><body><main><h1>Home</h1><p>Some text.</p></main></body></html>")
     (site / "404.html").write_text("<html lang=en><body><main><h1>Not found</h1></main></body></html>")
     (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [semsearch]\n")
@@ -49,6 +51,7 @@ def test_files_of_the_widget_that_the_site_has_itself_stay(tmp_path, monkeypatch
     assert (site / "assets/semsearch/semsearch.css").read_text() == "/* mine */"
     assert "earlier" not in (site / "assets/semsearch/semsearch.js").read_text()
     assert (site / "assets/semsearch/dialog.js").is_file()
+    assert json.loads((site / "assets/semsearch/config.json").read_text())["own_strings"] == ["it"]
     assert "semsearch: 1 HTML file left out: 1 × error or search page\n" in capsys.readouterr().err
 
 

@@ -67,6 +67,16 @@ def test_the_page_has_the_sites_own_translation(tmp_path, folder, engine):
     assert form.css_first("input").attributes["placeholder"] == "Frag mich"
 
 
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_a_site_may_bring_a_language_and_reword_english(tmp_path, language):
+    site = DocsSite(tmp_path, config={"theme": {"name": "mkdocs", "locale": language}}).write(PAGES)
+    site.write({f"assets/semsearch/strings/{language}.json": '{"search": "Trova"}'}).build()
+    form = form_of(site.html(RESULTS_PAGE))
+    assert form.css_first("button").text() == "Trova"
+    assert form.css_first("input").attributes["placeholder"] == "Search the documentation"
+    assert site.widget_config()["own_strings"] == [language]
+
+
 @pytest.mark.parametrize(("static", "needs"), [(True, True), (False, False)])
 def test_without_a_sidecar_the_page_says_that_it_needs_javascript(tmp_path, static, needs):
     site = DocsSite(tmp_path, options={"static": static}, word_hash=False).write(PAGES)

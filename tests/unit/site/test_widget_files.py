@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -78,6 +79,16 @@ def test_options_reach_the_widget(settings):
     assert (found["shortcut"], found["fallback"], found["recents"], found["language"]) == (False, False, False, "fr")
     assert found["strings"] == {"close": "Fermer"}
     assert found["facets"] == [{"name": "année", "type": "integer", "label": "Année"}]
+
+
+def test_the_widget_knows_the_languages_for_which_a_site_has_its_own_texts(settings, tmp_path):
+    folder = tmp_path / "docs/assets/semsearch/strings"
+    folder.mkdir(parents=True)
+    for language in ("it", "de"):
+        (folder / f"{language}.json").write_text('{"search": "Trova"}')
+    shutil.copy(theme_dir() / "assets/semsearch/strings/en.json", folder)  # as `--widget` copies it into a site
+    assert body(settings, folders=[tmp_path / "docs", theme_dir()])["own_strings"] == ["de", "it"]
+    assert "own_strings" not in body(settings, folders=[theme_dir()])
 
 
 def test_an_own_config_does_not_change_what_answers_in_a_preview(settings):

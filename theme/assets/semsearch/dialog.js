@@ -270,7 +270,7 @@ export async function start(host, { config, root, base, mac }, element = Semsear
   const { language = lang } = reader || config;
   const choice = config.static && load(import.meta.resolve("./static/engine.js")).then(({ choose }) => choose(config, root));
   const engine = Promise.resolve(choice).catch(() => null);
-  const [t] = await Promise.all([loadStrings(base, language, config.strings), styled]);
+  const [t] = await Promise.all([loadStrings(base, language, config), styled]);
   if (!customElements.get(host.localName)) customElements.define(host.localName, element);
   host.build({ config, root, mac, t, engine, reader });
 }

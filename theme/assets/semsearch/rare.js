@@ -17,13 +17,15 @@ export async function addButton(host, config, key) {
 }
 
 /** Returns the text of the button. A page in English loads no further file for it. */
-async function label({ language = document.documentElement.lang, languages, strings }) {
+async function label(config) {
   const { lang } = document.documentElement;
+  const { language = lang, languages, strings, own_strings: own } = config;
   const primary = (tag) => tag.toLowerCase().split(/[-_]/)[0];
   const spoken = languages?.some((tag) => primary(tag) === primary(lang)) ? lang : language;
-  if (strings?.search || /^(?:en|$)/i.test(spoken)) return strings?.search ?? "Search";
+  const isEnglish = /^(?:en|$)/i.test(spoken) && !own?.includes("en");
+  if (strings?.search || isEnglish) return strings?.search ?? "Search";
   const { loadStrings } = await import("./ui.js");
-  return (await loadStrings(new URL(".", import.meta.url), spoken, strings))("search");
+  return (await loadStrings(new URL(".", import.meta.url), spoken, config))("search");
 }
 
 /** Shows a heading that is inside a closed <details> or an unselected content tab. */

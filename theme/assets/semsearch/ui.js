@@ -117,14 +117,14 @@ export const ENGLISH = {
 const LANGUAGES = ["ar", "de", "es", "fa", "fr", "he", "ja", "ko", "pt", "ru", "zh", "zh-hant"];
 const TRADITIONAL = ["hant", "tw", "hk", "mo"];
 
-/** Returns `t(key, values)`. Texts that a language lacks are in English. */
-export async function loadStrings(base, language, overrides) {
+/** Returns `t(key, values)`. Texts that a language lacks are in English. The site may have languages of its own. */
+export async function loadStrings(base, language, { strings: overrides, own_strings: own = [] }) {
   const [first, ...others] = language.toLowerCase().split(/[-_]/);
   const traditional = first === "zh" && !others.includes("hans") && others.some((part) => TRADITIONAL.includes(part));
   const wanted = traditional ? "zh-hant" : first;
   const load = async () => (await fetch(new URL(`strings/${wanted}.json`, base))).json();
-  const found = LANGUAGES.includes(wanted) && (await load().catch(() => null));
-  const code = found || (wanted && overrides?.count_other) ? wanted : "en"; // the site may bring its own language
+  const found = [...LANGUAGES, ...own].includes(wanted) && (await load().catch(() => null));
+  const code = found || (wanted && overrides?.count_other) ? wanted : "en"; // the options may be a translation
   const strings = { ...ENGLISH, ...found, ...overrides };
   const plurals = new Intl.PluralRules(code);
   const { format: number } = new Intl.NumberFormat(code);
