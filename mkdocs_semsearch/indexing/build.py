@@ -100,7 +100,7 @@ def build_index(
     started = time.perf_counter()
     options = options or BuildOptions()
     home = next((page.path for page in pages if page_address(page.url) == ""), None)
-    options = replace(options, pins=home_pins(options.site_name, home, options.pins))
+    options = replace(options, home_pins=home_pins(options.site_name, home, options.pins))
     with contextlib.suppress(OSError):  # `publish_build` reports it
         refuse_foreign_folder(index_dir)  # before minutes of embedding
     if store is not None:

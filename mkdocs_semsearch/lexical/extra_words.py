@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds
 from mkdocs_semsearch.lexical.languages import LANGUAGES
-from mkdocs_semsearch.lexical.question import literal_name, other_numbers
+from mkdocs_semsearch.lexical.question import AddedNames, literal_name, other_numbers
 
 MOST_KEYWORDS = 50
 """Number of keywords of a page that are used."""
@@ -38,9 +38,10 @@ _AFTER_THE_NAME = re.compile(r"(?:\s+[-–—|]|:)\s.*|\s+(?:docs|documentation)
 
 
 def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict[str, str]:
-    """Returns pins with the name of the site for its home page, unless somebody has pinned that name.
+    """Returns the names of the site, each with the home page, without those that somebody has pinned.
 
-    Readers type the product's name, which nearly all pages have, and the home page is often titled *Home*.
+    Readers type the product's name, which nearly all pages have, and the home page is often titled *Home*. Nobody has
+    asked for such a pin, so it only counts as a further title: it does not come before a page with this title.
 
     Args:
         site_name: the name of the site; empty if unknown.
@@ -49,8 +50,7 @@ def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict
     """
     pinned = set(map(literal_name, pins))
     names = (site_name, _AFTER_THE_NAME.sub("", site_name.strip()))
-    added = {} if home is None else {name: home for name in names if literal_name(name) not in {"", *pinned}}
-    return {**pins, **added}
+    return {} if home is None else {name: home for name in names if literal_name(name) not in {"", *pinned}}
 
 
 @dataclass(frozen=True)
@@ -60,25 +60,35 @@ class ReaderWords:
     Attributes:
         synonyms: a word or phrase of readers to the words or phrases of pages with the same meaning.
         pins: a question to the path of the page that must come first for it.
+        home_pins: a name of the site to the path of its home page, see `home_pins`.
     """
 
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
+    home_pins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lexical: Mapping[str, Any]) -> ReaderWords:
         """Reads the synonyms and pins from the `lexical` section of a manifest."""
         synonyms = {word: tuple(others) for word, others in lexical.get("synonyms", {}).items()}
-        return cls(synonyms, lexical.get("pins", {}))
+        pins = lexical.get("pins", {})
+        added = lexical.get("home_pins", pins)  # earlier versions did not say which: all counted as titles
+        own = {question: path for question, path in pins.items() if question not in added}
+        return cls(synonyms, own, {name: pins[name] for name in added})
 
     def to_json(self) -> dict[str, Any]:
         """Returns the entries for the manifest; empty without synonyms and pins."""
         synonyms = {word: list(others) for word, others in self.synonyms.items()}
-        return {name: value for name, value in (("synonyms", synonyms), ("pins", dict(self.pins))) if value}
+        pins = {**self.pins, **self.home_pins}
+        return {
+            **({"synonyms": synonyms} if synonyms else {}),
+            **({"pins": pins, "home_pins": list(self.home_pins)} if pins else {}),
+        }
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
-        return (*keywords_of(front_matter), *id_in(path), *self.questions_of(path))
+        pinned = (*_pinned_to(path, self.pins), *_pinned_to(path, self.home_pins))
+        return (*keywords_of(front_matter), *id_in(path), *pinned)
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
         """Returns the synonyms for the words of a chunk."""
@@ -87,13 +97,9 @@ class ReaderWords:
         text = _comparable("\n".join((*heading_hierarchy, content)))
         return tuple(word for word, pattern in self._patterns.items() if pattern.search(text))
 
-    def names_of(self, path: str, front_matter: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns the questions pinned to a page, its further titles, and its further headings, see `headings_of`."""
-        return self.questions_of(path), headings_of(path, front_matter)
-
-    def questions_of(self, path: str) -> tuple[str, ...]:
-        """Returns the questions pinned to a page."""
-        return tuple(question for question, page in self.pins.items() if page == path)
+    def names_of(self, path: str, front_matter: Mapping[str, Any]) -> AddedNames:
+        """Returns what `headings_of` returns, the further titles of a page, and the questions pinned to it."""
+        return headings_of(path, front_matter), _pinned_to(path, self.home_pins), _pinned_to(path, self.pins)
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym and pin that can never match."""
@@ -233,6 +239,10 @@ def id_in(path: str) -> tuple[str, ...]:
 def _comparable(text: str) -> str:
     """Returns text without the backticks around code and with straight apostrophes, so that phrases match anyway."""
     return text.replace("`", "").replace("’", "'")
+
+
+def _pinned_to(path: str, pins: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(question for question, page in pins.items() if page == path)
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:

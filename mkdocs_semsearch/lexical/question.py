@@ -276,12 +276,17 @@ class NamedChunk(NamedTuple):
     is_whole_page: bool = False
 
 
-def literal_names(
-    chunks: Iterable[NamedChunk], added: Callable[[int], tuple[Sequence[str], Sequence[str]]]
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yields the names of each chunk as a title and as a heading, which the literal rule compares with a question.
+AddedNames = tuple[Sequence[str], Sequence[str], Sequence[str]]
+"""Further headings and titles of a page, and the questions pinned to it."""
 
-    The names of the first chunk of a page are its title and the questions pinned to it. The name of the first chunk of
+
+def literal_names(
+    chunks: Iterable[NamedChunk], added: Callable[[int], AddedNames]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+    """Yields the names of each chunk as a heading, as a title and as a pin, which the literal rule compares with a
+    question.
+
+    The first chunk of a page is named by its title and by the questions pinned to it. The name of the first chunk of
     a section is its heading. If that heading occurs on several pages, such as `Options`, heading and title together are
     names, too. Other chunks have no names, and a page without text is not named by its title.
 
@@ -291,7 +296,7 @@ def literal_names(
 
     Args:
         chunks: the chunks in the order of the site.
-        added: returns the further titles and the further headings of a page, see `ReaderWords.names_of`.
+        added: returns the further names of a page, see `ReaderWords.names_of`.
     """
     chunks = list(chunks)
     name_of = functools.cache(literal_name)
@@ -299,8 +304,9 @@ def literal_names(
     place = (-1, -1)
     for chunk in chunks:
         title, heading = chunk.headings[0], chunk.headings[-1]
-        titles: tuple[str, ...] = ()
         headings: tuple[str, ...] = ()
+        titles: tuple[str, ...] = ()
+        pins: Sequence[str] = ()
         if (chunk.page, chunk.section) != place and not chunk.is_whole_page:
             headings = (heading, *_dotted_names(chunk.scope, heading))
             if chunk.page != place[0] and _DOTTED.fullmatch(title):
@@ -308,13 +314,13 @@ def literal_names(
             if len(chunk.headings) > 1 and name_of(heading) in generic:
                 headings = (*headings, f"{title} {heading}", f"{heading} {title}")
         if chunk.page != place[0]:
-            questions, keywords = added(chunk.page)
-            titles = (*(() if chunk.is_whole_page else (title,)), *questions)
+            further, others, pins = added(chunk.page)
+            titles = (*(() if chunk.is_whole_page else (title,)), *others)
             if not chunk.is_whole_page and (topic := _TOPIC.fullmatch(title)):
                 headings = (*headings, topic[1] or topic[2])
-            headings = (*headings, *keywords)
+            headings = (*headings, *further)
         place = chunk.page, chunk.section
-        yield _with_bare(titles), _with_bare(headings)
+        yield _with_bare(headings), _with_bare(titles), _with_bare(pins)
 
 
 def _with_bare(names: Iterable[str]) -> tuple[str, ...]:

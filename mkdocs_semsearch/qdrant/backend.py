@@ -380,7 +380,7 @@ def _normalised(names: Iterable[str]) -> list[str]:
 
 def _named(found: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:
     """Returns the rows to which a literal rule applies, each with the rank of the rule."""
-    by_rule = (("identifier", found.identified), ("heading", found.headed), ("title", found.titled))
+    by_rule = zip(RULES[1:], (found.identified, found.headed, found.titled, found.pinned), strict=True)
     ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
     here = set(rows.tolist())
     return {row: rank for row, rank in ranks.items() if row in here}

@@ -158,7 +158,10 @@ EXACT_TEXT = "exact_text"
 """Key of the terms of a chunk in their order, joined by spaces, in which phrases are searched."""
 
 TITLE_NAME = "title_name"
-"""Normalised title, on the first chunk of a page."""
+"""Normalised title and pinned questions, on the first chunk of a page."""
+
+PIN_NAME = "pin_name"
+"""Normalised pinned questions, which are in `TITLE_NAME`, too: only that key has an index."""
 
 HEADING_NAME = "heading_name"
 """Normalised heading, on the first chunk of a section."""

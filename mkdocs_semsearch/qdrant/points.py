@@ -29,7 +29,7 @@ from mkdocs_semsearch.chunking import Chunk
 from mkdocs_semsearch.indexing.lexical_texts import prepared_texts
 from mkdocs_semsearch.indexing.writers import IndexedRows, chunk_rows, page_rows
 from mkdocs_semsearch.lexical.analyzers import FIELDS, STEMMED_FIELDS, Analysis, prepare
-from mkdocs_semsearch.lexical.question import NamedChunk, literal_name, literal_names
+from mkdocs_semsearch.lexical.question import AddedNames, NamedChunk, literal_name, literal_names
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS, best_field, inverse_frequency, rounded_length, saturation
 from mkdocs_semsearch.qdrant.collection import (
     CHUNK,
@@ -41,6 +41,7 @@ from mkdocs_semsearch.qdrant.collection import (
     MEANING,
     PAGE,
     PAGE_POINT,
+    PIN_NAME,
     TITLE_NAME,
     WORDS,
     CollectionField,
@@ -186,7 +187,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
     records = chunk_rows(rows.pages, rows.groups.tolist())
     every = zip(records, rows.chunks_with_added_words(), _literal_names(rows), strict=True)
-    for row, (record, (chunk, added), (titles, headings)) in enumerate(every):
+    for row, (record, (chunk, added), (headings, titles, pins)) in enumerate(every):
         page = record["page"]
         sparse, exact_text = words.of(chunk, added, rows.stemmers[page])
         payload = {
@@ -197,8 +198,10 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
             EXACT_TEXT: exact_text,
             HEADING_STEMS: words.heading_stems(chunk),
         }
-        if titles:
-            payload[TITLE_NAME] = list(map(literal_name, titles))
+        if titles or pins:
+            payload[TITLE_NAME] = list(map(literal_name, (*titles, *pins)))
+        if pins:
+            payload[PIN_NAME] = list(map(literal_name, pins))
         if headings:
             payload[HEADING_NAME] = list(map(literal_name, headings))
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)
@@ -208,7 +211,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
         yield models.PointStruct(id=len(rows.vectors) + number, vector={}, payload=payload)
 
 
-def _literal_names(rows: IndexedRows) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+def _literal_names(rows: IndexedRows) -> Iterator[AddedNames]:
     chunks = (
         NamedChunk(
             number,

@@ -21,6 +21,7 @@ from mkdocs_semsearch.qdrant.collection import (
     KIND,
     MEANING,
     PAGE_POINT,
+    PIN_NAME,
     TITLE_NAME,
     WORDS,
     answering,
@@ -97,13 +98,14 @@ class PointHits:
         near: the semantic and the lexical hits with their similarities; None without a query vector.
         worded: the lexical hits with their BM25 scores, ordered by row.
         identified: chunks that contain the query as an identifier.
-        titled, headed: chunks whose title or heading equals the query.
+        pinned, titled, headed: chunks whose pinned question, title or heading equals the query.
         with_all_words: chunks whose heading has all words of the query, or all that distinguish pages.
     """
 
     near: Neighbors | None
     worded: Neighbors
     identified: NDArray[np.int64]
+    pinned: NDArray[np.int64]
     titled: NDArray[np.int64]
     headed: NDArray[np.int64]
     with_all_words: NDArray[np.int64]
@@ -113,7 +115,7 @@ class PointHits:
         """All chunks that are scored, ascending."""
         if self.near is not None:
             return self.near.rows
-        return np.union1d(self.worded.rows, np.concatenate([self.identified, self.titled, self.headed]))
+        return np.union1d(self.worded.rows, np.concatenate([self.identified, self.pinned, self.titled, self.headed]))
 
     def joined(self, other: PointHits) -> PointHits:
         """Returns the points of both."""
@@ -122,6 +124,7 @@ class PointHits:
             near,
             _united(self.worded, other.worded),
             np.union1d(self.identified, other.identified),
+            np.union1d(self.pinned, other.pinned),
             np.union1d(self.titled, other.titled),
             np.union1d(self.headed, other.headed),
             np.union1d(self.with_all_words, other.with_all_words),
@@ -190,23 +193,24 @@ class CollectionReader:
             sides.append({"filter": _named(some, allowed), "limit": _NAMES})
         if heading:
             sides.append({"filter": _with_heading(heading, allowed), "limit": WINDOW})
-        requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME]) for side in sides]
+        requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME, PIN_NAME]) for side in sides]
         if vector is not None:
             requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
         answers = iter(self._answers(requests))
         sent = (words, identifier is not None, names, distinctive, heading)
         worded, identified, named, headings, with_all_words = (next(answers) if request else () for request in sent)
         equal = [row for name in distinctive for row in _ranks(headings, name, plurals=True)]
-        titled = headed = np.array([], np.int64)
+        pinned = titled = headed = np.array([], np.int64)
         for place, name in enumerate(names):
             ranks = _ranks(named, name, plurals=identifier is None)
-            titled = _of_rule("title", ranks)
+            pinned, titled = _of_rule("pin", ranks), _of_rule("title", ranks)
             headed = _of_rule("heading", ranks) if place == 0 else headed
-            if len(titled) or len(headed):
+            if len(pinned) or len(titled) or len(headed):
                 break
         return PointHits(
             worded=_neighbors(worded),
             identified=np.array([point.id for point in identified], np.int64),
+            pinned=pinned,
             titled=titled,
             headed=headed,
             with_all_words=np.array([*(point.id for point in with_all_words), *equal], np.int64),
@@ -303,10 +307,10 @@ def _compared() -> models.SearchParams:
 
 
 def _ranks(points: Sequence[models.ScoredPoint], name: str, *, plurals: bool) -> dict[int, int]:
-    """Returns the rows of the points whose title or heading is a name, and their ranks, see `ranks_of_name`."""
+    """Returns the rows of the points with a name, and their ranks, see `ranks_of_name`."""
 
     def ranks_of(name: str) -> dict[int, int]:
-        rules = (("heading", HEADING_NAME), ("title", TITLE_NAME))
+        rules = (("heading", HEADING_NAME), ("title", TITLE_NAME), ("pin", PIN_NAME))
         named = ((rule, point) for rule, key in rules for point in points if name in (point.payload or {}).get(key, ()))
         return {int(point.id): RULES.index(rule) for rule, point in named}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, Manifest
 from mkdocs_semsearch.artifact.fields import day_of
-from mkdocs_semsearch.lexical.extra_words import ReaderWords, headings_of
+from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.index import LexicalIndex
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question, literal_name, literal_names, read_question
@@ -24,7 +24,7 @@ from mkdocs_semsearch.searching.filters import filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, ranks_of_name, semantic_share
+from mkdocs_semsearch.searching.ranking import HEADING, PIN, TITLE, Candidates, ranks_of_name, semantic_share
 from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, matching_rows, one_translation, rank
@@ -174,7 +174,7 @@ class EmbeddedBackend:
                 tables.exact_texts,
                 lambda: (path[-1] for path in tables.heading_paths()),
             ),
-            names=LiteralNames(tables, ReaderWords.of(manifest.lexical).pins),
+            names=LiteralNames(tables, ReaderWords.of(manifest.lexical)),
             weight=semantic_share(manifest.lexical),
             nothing=rule_of_answers(manifest.embedder.model),
             matches=WEIGHTS["matches"],
@@ -345,25 +345,15 @@ class EmbeddedBackend:
 
 
 class LiteralNames:
-    """Looks up titles and headings of a site by their normalised text.
+    """Looks up headings, titles and pinned questions of a site by their normalised text, see `literal_names`."""
 
-    A pinned question counts as a further title of its page, a keyword and a name in its path as further headings.
-    """
-
-    def __init__(self, tables: Tables, pins: Mapping[str, str]) -> None:
-        self._titles: dict[str, list[int]] = defaultdict(list)
-        self._headings: dict[str, list[int]] = defaultdict(list)
-        questions: dict[int | None, list[str]] = defaultdict(list)
-        for question, path in pins.items():
-            questions[tables.page_row(path)].append(question)
-        named = (headings_of(path, front_matter) for path, front_matter in tables.paths_and_keywords())
-        further = {page: headings for page, headings in enumerate(named) if headings}
-        names = literal_names(tables.named_chunks(), lambda page: (questions.get(page, ()), further.get(page, ())))
-        for row, (titles, headings) in enumerate(names):
-            for title in titles:
-                self._titles[literal_name(title)].append(row)
-            for heading in headings:
-                self._headings[literal_name(heading)].append(row)
+    def __init__(self, tables: Tables, readers: ReaderWords) -> None:
+        self._rows: dict[int, dict[str, list[int]]] = {rank: defaultdict(list) for rank in (HEADING, TITLE, PIN)}
+        added = [readers.names_of(path, front_matter) for path, front_matter in tables.paths_and_keywords()]
+        for row, names in enumerate(literal_names(tables.named_chunks(), added.__getitem__)):
+            for rows, texts in zip(self._rows.values(), names, strict=True):
+                for text in texts:
+                    rows[literal_name(text)].append(row)
 
     def ranks(self, text: str, *, plurals: bool = True) -> dict[int, int]:
         """Returns the rows whose title or heading is `text`, and their ranks, see `ranks_of_name`."""
@@ -371,5 +361,4 @@ class LiteralNames:
         return ranks_of_name(name, self._ranks_of, plurals=plurals) if name else {}
 
     def _ranks_of(self, name: str) -> dict[int, int]:
-        ranks = dict.fromkeys(self._headings.get(name, ()), RULES.index("heading"))
-        return ranks | dict.fromkeys(self._titles.get(name, ()), RULES.index("title"))
+        return {row: rank for rank, rows in self._rows.items() for row in rows.get(name, ())}

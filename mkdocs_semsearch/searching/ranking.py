@@ -43,11 +43,14 @@ LEAST_KIND: float = WEIGHTS["headings"]["least_kind"]
 Release notes have a lower factor. Otherwise, on kOps' site, three release notes with the heading *Hetzner* would come
 before the guide *Getting Started with kOps on Hetzner Cloud*."""
 
-RULES = ("", "identifier", "heading", "title")
+RULES = ("", "identifier", "heading", "title", "pin")
 """Names of the literal rules by rank; a row with a higher rank comes before a row with a lower one."""
 
+HEADING, TITLE, PIN = map(RULES.index, ("heading", "title", "pin"))
+
 _BAND = 0.1
-"""Width of the score band of each literal rule, on the scale from 0 to 1; chosen, only the order of bands matters."""
+"""Width of the score band of each literal rule, on the scale from 0 to 1; chosen, only the order of bands matters. The
+band of pins begins at 1, so that the other bands are the same with and without pins."""
 
 PAGE_EVIDENCE: float = WEIGHTS["pages"]["evidence"]
 _EVIDENCE_SECTIONS: int = WEIGHTS["pages"]["sections"]
@@ -116,27 +119,26 @@ def ranks_of_name(name: str, ranks_of: Callable[[str], dict[int, int]], *, plura
         plurals: see above.
     """
     ranks = ranks_of(name)
-    title = RULES.index("title")
-    if title in ranks.values():
+    if max(ranks.values(), default=0) >= TITLE:
         return ranks
     others = [other for other in other_numbers(name) if not ranks or (plurals and len(other) > len(name))]
-    rank = RULES.index("heading") if ranks else title
-    return {row: rank for other in others for row, found in ranks_of(other).items() if found == title} | ranks
+    titles = {row: rank for other in others for row, rank in ranks_of(other).items() if rank >= TITLE}
+    return (dict.fromkeys(titles, HEADING) if ranks else titles) | ranks
 
 
 def apply_literal_rule(scores: NDArray[np.float32], ranks: NDArray[np.int8]) -> NDArray[np.float32]:
     """Lifts rows with a literal rank above all others; rows of the same rank stay ordered by score.
 
-    Without such a row the scores stay as they are.
+    Without such a row the scores stay as they are. A score above 1 is shown as 1.
 
     Args:
         scores: float32 `[m]`, 0 to 1.
         ranks: int8 `[m]`; 0 for rows without a literal match.
 
     Returns:
-        float32 `[m]`, 0 to 1.
+        float32 `[m]`, 0 to 1; for pins, 1 to 1.1.
     """
-    floor = 1 - _BAND * (len(RULES) - 1)
+    floor = 1 - _BAND * TITLE
     lifted = floor + _BAND * (ranks - 1 + scores)
     return np.where(ranks > 0, lifted, scores * floor).astype(np.float32)
 
@@ -224,8 +226,8 @@ class Candidates:
 
     Attributes:
         rows: int64 `[m]`, ascending.
-        scores: float32 `[m]`, 0 to 1; the final scores.
-        page_scores: float32 `[m]`, 0 to 1; the score of the chunk's page after the rules that apply to this chunk. The
+        scores: float32 `[m]`, the final scores, see `apply_literal_rule`.
+        page_scores: float32 `[m]`, the score of the chunk's page after the rules that apply to this chunk. The
             score of a page is the greatest of these. Equal to `scores` if pages need no scores.
         matching: bool `[m]`; whether the chunk is a match, see `ScoreRules.judged`.
         semantic: float32 `[m]`, cosine similarity, -1 if unknown; None in lexical mode.
@@ -247,7 +249,11 @@ class Candidates:
     headed: NDArray[np.bool_] | None
 
     def boosted(self, factors: NDArray[np.float32]) -> Candidates:
-        """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1."""
+        """Returns a copy whose scores are multiplied by float32 `[m]`; they may then exceed 1.
+
+        A pin gets the greatest of the factors, so that no boost lifts another page above it.
+        """
+        factors = np.where(self.ranks == PIN, factors.max(initial=1), factors)
         return replace(self, scores=self.scores * factors, page_scores=self.page_scores * factors)
 
     def only(self, kept: NDArray[np.bool_]) -> Candidates:

@@ -301,9 +301,7 @@ class ResultWriter:
         chunk = self.shown[position]
         page = self.records.page(chunk)
         name = literal_name(self.query.query)
-        if rule == "title" and name in map(literal_name, self.readers.questions_of(page.path)):
-            rule = "pin"
-        elif rule == "heading" and name in map(literal_name, keywords_of(page.frontmatter)):
+        if rule == "heading" and name in map(literal_name, keywords_of(page.frontmatter)):
             rule = "keyword"
         elif rule == "heading" and name in map(literal_name, names_in(page.path)):
             rule = "file"

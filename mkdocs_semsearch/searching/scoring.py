@@ -19,9 +19,11 @@ from mkdocs_semsearch.searching.judgement import is_answerable, is_legible, kind
 from mkdocs_semsearch.searching.query import Mode
 from mkdocs_semsearch.searching.ranking import (
     FLOOR_RANK,
+    HEADING,
     LEAST_KIND,
     RULES,
     SEMANTIC_MATCH_SHARE,
+    TITLE,
     UNKNOWN,
     Candidates,
     Judged,
@@ -225,7 +227,7 @@ class ScoreRules:
 
     def _lifting(self, rows: NDArray[np.int64], ranks: NDArray[np.int8]) -> NDArray[np.int8]:
         """Returns the literal ranks, lowered for headings on pages whose kind has a low factor, see `LEAST_KIND`."""
-        headings = np.flatnonzero(ranks == RULES.index("heading"))
+        headings = np.flatnonzero(ranks == HEADING)
         if not len(headings):
             return ranks
         kinds = self.chunk_map.kind_of[self.chunk_map.page_of[rows[headings]]]
@@ -310,8 +312,8 @@ class Scoring:
         return named
 
     def _titled(self, text: str) -> dict[int, int]:
-        """Returns the rows whose title equals a text, each with the rank of that rule."""
-        return {row: rank for row, rank in self._sides.names.ranks(text).items() if RULES[rank] == "title"}
+        """Returns the rows whose title or pinned question equals a text, each with the rank of that rule."""
+        return {row: rank for row, rank in self._sides.names.ranks(text).items() if rank >= TITLE}
 
     @functools.cached_property
     def _headed(self) -> NDArray[np.bool_] | None:

@@ -22,7 +22,7 @@ from mkdocs_semsearch.searching.chunk_map import (
     ranked_kinds,
     section_factors,
 )
-from mkdocs_semsearch.searching.ranking import RULES
+from mkdocs_semsearch.searching.ranking import HEADING, PIN, TITLE
 from mkdocs_semsearch.searching.records import page_info
 from mkdocs_semsearch.static.bundle import Packs, write_shards
 from mkdocs_semsearch.static.earlier import ChunkTable, Shards, hash_of
@@ -38,8 +38,6 @@ from mkdocs_semsearch.static.format import (
     smallest_unsigned,
     written_json,
 )
-
-HEADING, TITLE = RULES.index("heading"), RULES.index("title")
 
 CHUNK_COLUMNS = tuple(dict.fromkeys(stored_field(name)[0] for name in CHUNK_FIELDS))
 """Columns of chunks that filters can use."""
@@ -161,7 +159,7 @@ class NameHashes:
 def _names(
     chunks: ChunkTable, pages: Sequence[Record], readers: ReaderWords, hash_of_name: NameHashes
 ) -> dict[str, Value]:
-    """Returns the names for the literal rule: titles and pinned questions of pages, headings of sections.
+    """Returns the names for the literal rule, see `literal_names`.
 
     `pages` are results of `_page_record`.
     """
@@ -178,9 +176,9 @@ def _names(
         _named_chunks(chunks, rows),
         lambda page: readers.names_of(pages[page]["path"], pages[page]["frontmatter"]),
     )
-    for row, (titles, headings) in zip(rows, found, strict=True):
-        add(TITLE, row, titles)
-        add(HEADING, row, headings)
+    for row, of_row in zip(rows, found, strict=True):
+        for rank, texts in zip((HEADING, TITLE, PIN), of_row, strict=True):
+            add(rank, row, texts)
     hashes = np.fromiter(map(hash_of_name, names), np.int64, len(names))
     table = np.column_stack([hashes, np.array(places, np.int64).reshape(-1, 2)])[hashes != _name_hash("")]
     table = table[np.lexsort(table.T[::-1])]

@@ -31,7 +31,10 @@ PAGES = (
         title="Authentication",
         front_matter={"search": {"keywords": ["oidc", "log_in", "single sign-on"]}},
     ),
-    made_page("start.md", "Start and stop the service.", title="How do I begin?"),
+    made_page("start.md", "How do I begin? Start and stop the service.", title="How do I begin?"),
+    made_page("index.md", "What the service is for.", title="Home"),
+    made_page("wing/about.md", "What Wing is: wing, wing.", title="Wing"),
+    made_page("wing/news.md", "The gist is new: the gist.", title="News", headings=["The gist"], boost=1.5),
     made_page("list.md", "ADR-0042 and ADR-0043 are about logs; ADR-0042 is older.", title="Decisions"),
     made_page("adr/ADR-0042/index.md", "We keep what was logged for a year.", title="Retention"),
     made_page("stores/02-zk.md", "Another place for settings of a cluster.", title="ZooKeeper"),
@@ -43,6 +46,7 @@ PAGES = (
 OPTIONS = {
     "synonyms": {"k8s": ("kubernetes",), "blue green": ("rolling updates",)},
     "pins": {"How do I begin?": "install.md", "the gist": "auth.md"},
+    "site_name": "Wing",
 }
 
 
@@ -140,9 +144,30 @@ def test_a_question_that_is_a_keyword_puts_the_page_first(ask):
     assert body["results"][0]["sections"][0]["score"] >= 0.8  # the band of headings in the literal rule
 
 
-def test_a_pinned_question_puts_its_page_first(ask):
-    assert first(ask("the gist?")) == "auth.md"
-    assert {result["page"]["path"] for result in ask("how do I begin")["results"][:2]} == {"install.md", "start.md"}
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_pinned_question_puts_its_page_before_titles_and_boosted_pages(ask, mode):
+    for question, expected in (
+        ("how do I begin", ["install.md", "start.md"]),
+        ("the gist?", ["auth.md", "wing/news.md"]),
+    ):
+        results = ask(question, mode=mode)["results"]
+        assert [result["page"]["path"] for result in results[:2]] == expected
+        scores = [result["score"] for result in results]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[0] == results[0]["sections"][0]["score"] == 1
+
+
+def test_the_home_page_is_not_put_before_a_page_that_has_the_name_of_the_site_as_its_title(ask):
+    assert [result["page"]["path"] for result in ask("wing")["results"][:2]] == ["wing/about.md", "index.md"]
+
+
+def test_pins_of_an_index_of_an_earlier_version_count_as_titles():
+    readers = ReaderWords({}, {"the gist": "auth.md"}, {"Wing": "auth.md"})
+    assert readers.names_of("auth.md", {}) == (("auth",), ("Wing",), ("the gist",))
+    written = readers.to_json()
+    assert ReaderWords.of(written) == readers
+    earlier = ReaderWords.of({"pins": written["pins"]})
+    assert earlier.names_of("auth.md", {}) == (("auth",), ("the gist", "Wing"), ())
 
 
 def test_a_phrase_is_searched_in_the_text_only(ask):

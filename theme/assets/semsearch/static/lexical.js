@@ -234,15 +234,16 @@ class Asked {
   }
 
   /**
-   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title. Titles
-   * are compared with the text, its corrected words and the telling ones of these; the first one found counts.
+   * Maps rows to ranks: 1 if the question is an identifier of the row, 2 if its heading, 3 if its title, 4 if its pin.
+   * Titles and pins are compared with the text, its corrected words and the telling ones of these; the first one found
+   * counts.
    */
   literalRanks(core, mask) {
     const ranks = new Map();
     const identifier = this.identifier && this.known.identifier(this.identifier);
     for (const row of identifier?.postings.rows ?? []) ranks.set(row, 1);
     for (const [place, text] of [this.text, ...this.#readings()].entries()) {
-      const named = rowsNamed(text, core, !this.identifier).filter(([, rank]) => !place || rank === TITLE);
+      const named = rowsNamed(text, core, !this.identifier).filter(([, rank]) => !place || rank >= TITLE);
       for (const [row, rank] of named) ranks.set(row, Math.max(rank, ranks.get(row) ?? 0));
       if (named.length) break;
     }

@@ -1,12 +1,13 @@
-/* Looks up titles and headings by hashes of their letters and digits, as `ranks_of_name` in searching/ranking.py does. */
+/* Looks up headings, titles and pins by hashes of their letters and digits. See searching/ranking.py. */
 
 // Ranks of the literal rule.
 export const HEADING = 2;
 export const TITLE = 3;
+export const PIN = 4;
 
 /**
- * Returns pairs of a row with this title or heading and its rank. If there is none, a title that is its plural or singular
- * counts. If there are only headings, and `plurals` is set, a title that is its plural counts like them.
+ * Returns pairs of a row with this name and its rank. If there is none, a title that is its plural or singular counts.
+ * If there are only headings, and `plurals` is set, a title that is its plural counts like them.
  */
 export function rowsNamed(text, core, plurals) {
   const [hashes, rows, ranks] = ["name_hash", "name_row", "name_rank"].map((name) => core.array(name));
@@ -15,7 +16,7 @@ export function rowsNamed(text, core, plurals) {
     const from = hashes.indexOf(hash);
     return [...rows.slice(from, hashes.lastIndexOf(hash) + 1)].map((row, at) => [row, ranks[from + at]]);
   });
-  const isTitle = ([, rank]) => rank === TITLE;
+  const isTitle = ([, rank]) => rank >= TITLE;
   const titles = others.flat().filter(isTitle);
   if (!same.length) return titles;
   const add = plurals && names[1].length > names[0].length && !same.some(isTitle);

@@ -7,7 +7,7 @@ const { fround } = Math;
 
 const BAND = fround(0.1);
 const IDENTIFIER = 1; // a rank of the literal rule
-const FLOOR = fround(0.7); // exact matches of three kinds are lifted into bands above this score
+const FLOOR = fround(0.7); // exact matches are lifted into bands above this score, those of pins above 1
 
 /**
  * Returns the rows that a mask allows (null for all), their scores by both sides, and which of them match.
@@ -108,7 +108,7 @@ function addHeadingBonus(scores, isHeaded, bonus) {
   return scores.map((score, at) => fround(score + (isHeaded(at) ? fround(bonus) : 0)) / most);
 }
 
-const highest = (scores, least) => scores.reduce((most, score) => Math.max(most, score), least);
+export const highest = (scores, least) => scores.reduce((most, score) => Math.max(most, score), least);
 
 /** Returns a mask: 1 for scores that are above 0 and at least a share of the best one. */
 function matches(scores, share) {
@@ -178,7 +178,7 @@ function keepBest(totals, depth) {
   return totals.map((total) => (total > edge || (total === edge && equals-- > 0) ? total : 0));
 }
 
-/** Lifts rows whose title (3), heading (2) or identifier (1) is the question above all others. */
+/** Lifts rows whose pin (4), title (3), heading (2) or identifier (1) is the question above all others. */
 function applyLiteralRule(scores, ranks, rows) {
   const lifted = (score, rank) => (rank ? FLOOR + fround(BAND * fround(rank - 1 + score)) : score * FLOOR);
   const holds = ranks.size && rows.some((row) => ranks.has(row));

@@ -7,7 +7,8 @@ import { makeExcerpt } from "./excerpts.js";
 import { Fields } from "./fields.js";
 import { Lexical } from "./lexical.js";
 import { Meaning } from "./meaning.js";
-import { judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
+import { PIN } from "./names.js";
+import { highest, judge, lexicalDepth, only, presented, rankPages, rounded, rowsOf, score } from "./ranking.js";
 import { contentAfter, pageRecord, Records, sectionRecord } from "./records.js";
 import { asWritten, readQuestion } from "./text.js";
 
@@ -188,7 +189,9 @@ export class Searcher {
 
   #boosted(found) {
     if (!this.boost.length) return found;
-    const boosted = (scores) => scores.map((score, at) => score * this.boost[this.pageOf[found.rows[at]]]);
+    const most = highest(this.boost, 1); // no boost lifts another page above a pin
+    const factorOf = (row) => (found.ranks.get(row) === PIN ? most : this.boost[this.pageOf[row]]);
+    const boosted = (scores) => scores.map((score, at) => score * factorOf(found.rows[at]));
     return { ...found, scores: boosted(found.scores), pageScores: boosted(found.pageScores) };
   }
 
