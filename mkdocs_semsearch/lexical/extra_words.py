@@ -102,7 +102,9 @@ class ReaderWords:
         return headings_of(path, front_matter), _pinned_to(path, self.home_pins), _pinned_to(path, self.pins)
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
-        """Returns a warning for every synonym and pin that can never match."""
+        """Returns a warning for every synonym and pin that can never match, and for pins of one question to several
+        pages.
+        """
         paths: set[str] = set()
         missing = dict(self._patterns)
         for page in pages:
@@ -124,6 +126,14 @@ class ReaderWords:
             for question in self.pins
             if not literal_name(question)
         ]
+        first: dict[str, str] = {}
+        for question, path in self.pins.items():
+            other = first.setdefault(literal_name(question), question)
+            if literal_name(question) and self.pins[other] != path:
+                wrong.append(
+                    f"Option 'pins': {question!r} is the same question as {other!r}, and only one page can come first: "
+                    "keep one of them."
+                )
         return tuple(wrong)
 
     @cached_property

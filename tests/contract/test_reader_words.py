@@ -188,12 +188,14 @@ def test_explain_names_the_words_and_the_pin(index_dir):
 
 
 def test_synonyms_and_pins_that_never_match_are_reported():
-    pins = {"a": "auth.md", "b": "gone.md", "?!": "auth.md"}
+    pins = {"a": "auth.md", "b": "gone.md", "?!": "auth.md", "A?": "list.md", "(a)": "auth.md", "…": "list.md"}
     readers = ReaderWords({"k8s": ("kubernetes",), "vm": ("virtual machine", "vbox")}, pins)
     assert readers.warnings(PAGES) == (
         "Option 'synonyms': 'vm' never matches, because no page has virtual machine or vbox.",
         "Option 'pins': 'b' never matches, because there is no page 'gone.md' in the index.",
         "Option 'pins': '?!' never matches, because it has no letter and no digit.",
+        "Option 'pins': '…' never matches, because it has no letter and no digit.",
+        "Option 'pins': 'A?' is the same question as 'a', and only one page can come first: keep one of them.",
     )
     assert ReaderWords().warnings(PAGES) == ()
 
