@@ -306,16 +306,23 @@ class ResultWriter:
         elif rule == "heading" and name in map(literal_name, names_in(page.path)):
             rule = "file"
         boost = float(self.boost[self.records.page_of[chunk]])
-        added = self._keywords(chunk, page)
+        added = self._keywords(chunk, page, name)
         found = {"keywords": added} if added else {}
         return {"rule": rule or None, "boost": boost, **found, **self.candidates.parts(position)}
 
-    def _keywords(self, chunk: int, page: PageInfo) -> list[str]:
-        """Returns the added keywords that match the query, though the text of the chunk does not contain them."""
+    def _keywords(self, chunk: int, page: PageInfo, name: str) -> list[str]:
+        """Returns the added keywords that match the query, though the text of the chunk does not contain them.
+
+        Some, such as `C++`, have no word that a text could match, but equal the `literal_name` of the query.
+        """
         values = self.records.chunks[chunk]
         own = self.readers.of_page(page.path, page.frontmatter) if values["chunk_index"] == 0 else ()
         added = (*own, *self.readers.of_text(values["heading_hierarchy"], values["content"]))
-        return [text for text in added if any(map(self.matcher.stems_in, text.split()))]
+        return [
+            text
+            for text in added
+            if (name and literal_name(text) == name) or any(map(self.matcher.stems_in, text.split()))
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ PAGES = (
         "Sign in with a password.",
         "Sessions end after a day.",
         title="Authentication",
-        front_matter={"search": {"keywords": ["oidc", "log_in", "single sign-on"]}},
+        front_matter={"search": {"keywords": ["oidc", "log_in", "single sign-on", "A++", "3.1"]}},
     ),
     made_page("start.md", "How do I begin? Start and stop the service.", title="How do I begin?"),
     made_page("index.md", "What the service is for.", title="Home"),
@@ -185,6 +185,19 @@ def test_explain_names_the_words_and_the_pin(index_dir):
         assert "keywords" not in searcher.search("kubernetes cluster", explain=True)[0].explain
         assert searcher.search("authentication", explain=True)[0].explain["rule"] == "title"
         assert searcher.search("zk", explain=True)[0].explain["rule"] == "file"
+
+
+def test_explain_names_pins_and_keywords_without_a_server(site):
+    with open_static_searcher(site / "semsearch") as searcher:
+        assert searcher.search("the gist", explain=True)[0].explain["rule"] == "pin"
+        assert searcher.search("oidc", explain=True)[0].explain["keywords"] == ["oidc"]
+
+
+@pytest.mark.parametrize("keyword", ["A++", "3.1"])
+def test_explain_names_a_keyword_without_words(index_dir, keyword):
+    with open_searcher(index_dir, embedder=WordHashEmbedder()) as searcher:
+        explained = searcher.search(keyword, explain=True)[0].explain
+        assert (explained["rule"], explained["keywords"]) == ("keyword", [keyword])
 
 
 def test_synonyms_and_pins_that_never_match_are_reported():
