@@ -604,9 +604,12 @@ def test_a_missing_phrase_is_shown(page, site):
 
 @pytest.mark.parametrize("site", THEMES, indirect=True)
 def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
+    words = {"lexical": 0}
+
     def by_meaning(body):
         near = body["results"][1]
         near["page"]["title"] = "Elsewhere"
+        near["scores"] |= words
         for section in near["sections"]:
             section.update(highlights=[], content="Other words.", heading_hierarchy=["Elsewhere"])
         return body
@@ -622,6 +625,9 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
     size_of = "element => parseFloat(getComputedStyle(element).fontSize)"
     page.evaluate("() => { document.documentElement.style.fontSize = '40px' }")  # as some themes have it
     assert rows.nth(1).locator(".ss-why").evaluate(size_of) < rows.nth(1).locator(".ss-title").evaluate(size_of)
+    words["lexical"] = 4.2  # by a keyword, a synonym or a pin
+    page.fill(INPUT, "how rotate token")
+    expect(why).to_have_text(["without: rotate"])
 
 
 @pytest.mark.parametrize(

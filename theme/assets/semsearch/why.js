@@ -47,7 +47,8 @@ export function fill(list, { store, t }) {
     const own = wordsIn([...namesOf(result), ...(page.breadcrumbs ?? []), ...texts].join(" "));
     const missing = telling.filter((word) => !isIn(own, word));
     const plain = sections.every(({ highlights }) => !highlights.length);
-    if (plain && missing.length === telling.length) return t("by_meaning");
+    const byWords = result.scores?.lexical > 0; // even if none is visible: by a keyword, a synonym or a pin
+    if (plain && missing.length === telling.length) return byWords ? "" : t("by_meaning");
     const words = missing.slice(0, MOST).map((word) => asked.get(word));
     const isSure = !others && telling.length <= LONG; // other sections of the page may have them
     return missing.length && isSure ? t("without", { words: words.join(", ") }) : "";
