@@ -27,7 +27,7 @@ from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, pag
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
 from mkdocs_semsearch.indexing.lexical_texts import texts_code
 from mkdocs_semsearch.indexing.writers import StoreWriter
-from mkdocs_semsearch.lexical.extra_words import home_pins
+from mkdocs_semsearch.lexical.extra_words import home_pins, translations_of
 from mkdocs_semsearch.wording import counted, file_size
 
 
@@ -100,7 +100,9 @@ def build_index(
     started = time.perf_counter()
     options = options or BuildOptions()
     home = next((page.path for page in pages if page_address(page.url) == ""), None)
-    options = replace(options, home_pins=home_pins(options.site_name, home, options.pins))
+    added = home_pins(options.site_name, home, options.pins)
+    pinned = {*options.pins.values(), *added.values()}
+    options = replace(options, home_pins=added, translations=translations_of(pinned, pages))
     with contextlib.suppress(OSError):  # `publish_build` reports it
         refuse_foreign_folder(index_dir)  # before minutes of embedding
     if store is not None:

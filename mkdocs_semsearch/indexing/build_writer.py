@@ -50,7 +50,7 @@ class BuildOptions:
         graph: method for the k-NN lists.
         semantic_share: weight of the semantic score in hybrid scores; None for the default.
         synonyms, pins: see `ReaderWords`.
-        home_pins: see `ReaderWords`; `build_index` sets them.
+        home_pins, translations: see `ReaderWords`; `build_index` sets them.
         export_encoder: export the query encoder into the index if the model allows it and ONNX is installed.
     """
 
@@ -64,6 +64,7 @@ class BuildOptions:
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
     home_pins: Mapping[str, str] = field(default_factory=dict)
+    translations: Mapping[str, str] = field(default_factory=dict)
     export_encoder: bool = True
 
 
@@ -201,7 +202,8 @@ class BuildWriter:
 
     @property
     def _readers(self) -> ReaderWords:
-        return ReaderWords(self.options.synonyms, self.options.pins, self.options.home_pins)
+        options = self.options
+        return ReaderWords(options.synonyms, options.pins, options.home_pins, options.translations)
 
     def _write_words(
         self,

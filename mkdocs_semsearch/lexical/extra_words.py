@@ -6,7 +6,8 @@ They are added to the terms of chunks when the index is written, so that no sear
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,6 +18,20 @@ from mkdocs_semsearch.lexical.question import AddedNames, literal_name, other_nu
 
 MOST_KEYWORDS = 50
 """Number of keywords of a page that are used."""
+
+
+class TranslatedPage(Protocol):
+    """A page of a site, whose translations are known."""
+
+    @property
+    def path(self) -> str:
+        """Path of its source file."""
+        ...
+
+    @property
+    def translations(self) -> Mapping[str, str]:
+        """Language to URL, for the page and its translations; empty without translations."""
+        ...
 
 
 class PlacedPage(Protocol):
@@ -53,6 +68,15 @@ def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict
     return {} if home is None else {name: home for name in names if literal_name(name) not in {"", *pinned}}
 
 
+def translations_of(paths: Collection[str], pages: Iterable[TranslatedPage]) -> dict[str, str]:
+    """Returns the pages that have translations, if one of these is among `paths`: path to a name of the whole group."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for page in pages:
+        if page.translations:  # equal for all translations of a page
+            groups[min(page.translations.values())].append(page.path)
+    return {path: group[0] for group in groups.values() if not set(paths).isdisjoint(group) for path in group}
+
+
 @dataclass(frozen=True)
 class ReaderWords:
     """The synonyms and pins of a site.
@@ -61,11 +85,13 @@ class ReaderWords:
         synonyms: a word or phrase of readers to the words or phrases of pages with the same meaning.
         pins: a question to the path of the page that must come first for it.
         home_pins: a name of the site to the path of its home page, see `home_pins`.
+        translations: see `translations_of`; a question that is pinned to a page is pinned to its translations, too.
     """
 
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
     home_pins: Mapping[str, str] = field(default_factory=dict)
+    translations: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lexical: Mapping[str, Any]) -> ReaderWords:
@@ -74,7 +100,7 @@ class ReaderWords:
         pins = lexical.get("pins", {})
         added = lexical.get("home_pins", pins)  # earlier versions did not say which: all counted as titles
         own = {question: path for question, path in pins.items() if question not in added}
-        return cls(synonyms, own, {name: pins[name] for name in added})
+        return cls(synonyms, own, {name: pins[name] for name in added}, lexical.get("translations", {}))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the entries for the manifest; empty without synonyms and pins."""
@@ -83,11 +109,12 @@ class ReaderWords:
         return {
             **({"synonyms": synonyms} if synonyms else {}),
             **({"pins": pins, "home_pins": list(self.home_pins)} if pins else {}),
+            **({"translations": dict(self.translations)} if self.translations else {}),
         }
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
-        pinned = (*_pinned_to(path, self.pins), *_pinned_to(path, self.home_pins))
+        pinned = (*self._pinned_to(path, self.pins), *self._pinned_to(path, self.home_pins))
         return (*keywords_of(front_matter), *id_in(path), *pinned)
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
@@ -99,7 +126,7 @@ class ReaderWords:
 
     def names_of(self, path: str, front_matter: Mapping[str, Any]) -> AddedNames:
         """Returns what `headings_of` returns, the further titles of a page, and the questions pinned to it."""
-        return headings_of(path, front_matter), _pinned_to(path, self.home_pins), _pinned_to(path, self.pins)
+        return headings_of(path, front_matter), self._pinned_to(path, self.home_pins), self._pinned_to(path, self.pins)
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym and pin that can never match, and for pins of one question to several
@@ -135,6 +162,10 @@ class ReaderWords:
                     "keep one of them."
                 )
         return tuple(wrong)
+
+    def _pinned_to(self, path: str, pins: Mapping[str, str]) -> tuple[str, ...]:
+        group = self.translations.get(path, path)
+        return tuple(question for question, page in pins.items() if self.translations.get(page, page) == group)
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
@@ -249,10 +280,6 @@ def id_in(path: str) -> tuple[str, ...]:
 def _comparable(text: str) -> str:
     """Returns text without the backticks around code and with straight apostrophes, so that phrases match anyway."""
     return text.replace("`", "").replace("’", "'")
-
-
-def _pinned_to(path: str, pins: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(question for question, page in pins.items() if page == path)
 
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:

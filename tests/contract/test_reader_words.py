@@ -21,6 +21,7 @@ from tests.word_hash import WordHashEmbedder
 
 pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact", "ignore:Payload indexes have no effect")
 
+TRANSLATED = {"translations": {"en": "leave/", "es": "leave.es/"}}
 PAGES = (
     made_page("install.md", "Download the archive and unpack it.", "Then run the check.", title="Installation"),
     made_page("deploy.md", "Rolling updates on a Kubernetes cluster.", "Other hosts need nothing.", title="Deployment"),
@@ -38,6 +39,8 @@ PAGES = (
     made_page("list.md", "ADR-0042 and ADR-0043 are about logs; ADR-0042 is older.", title="Decisions"),
     made_page("adr/ADR-0042/index.md", "We keep what was logged for a year.", title="Retention"),
     made_page("stores/02-zk.md", "Another place for settings of a cluster.", title="ZooKeeper"),
+    made_page("leave.md", "Close every session.", title="Leaving", language="en", **TRANSLATED),
+    made_page("leave.es.md", "Termina cada uso.", title="Dejarlo", language="es", **TRANSLATED),
     *(
         made_page(f"more/{n}.md", f"Words about subject {n * 3} and nothing else.", title=f"More {n * 3}")
         for n in "abcdefghijkl"
@@ -45,7 +48,7 @@ PAGES = (
 )
 OPTIONS = {
     "synonyms": {"k8s": ("kubernetes",), "blue green": ("rolling updates",)},
-    "pins": {"How do I begin?": "install.md", "the gist": "auth.md"},
+    "pins": {"How do I begin?": "install.md", "the gist": "auth.md", "about sessions": "leave.md"},
     "site_name": "Wing",
 }
 
@@ -155,6 +158,12 @@ def test_a_pinned_question_puts_its_page_before_titles_and_boosted_pages(ask, mo
         scores = [result["score"] for result in results]
         assert scores == sorted(scores, reverse=True)
         assert scores[0] == results[0]["sections"][0]["score"] == 1
+
+
+@pytest.mark.parametrize(("language", "path"), [("en", "leave.md"), ("es", "leave.es.md"), ("pt", "leave.md")])
+def test_a_question_that_is_pinned_to_a_page_is_pinned_to_its_translations(ask, language, path):
+    first, *_ = ask("about sessions", language=language)["results"]
+    assert first["page"]["path"] == path
 
 
 def test_the_home_page_is_not_put_before_a_page_that_has_the_name_of_the_site_as_its_title(ask):
