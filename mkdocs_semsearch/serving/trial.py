@@ -176,6 +176,8 @@ def _check_front_matter(file: Path) -> None:
     """Refuses front matter that is too large or too deeply nested for a response."""
     import pyarrow.parquet as pq
 
+    if not file.exists():  # the pages are in Qdrant
+        return
     for batch in pq.ParquetFile(file).iter_batches(ROWS, columns=["path", "front_matter"]):
         for page, text in zip(batch["path"].to_pylist(), batch["front_matter"].to_pylist(), strict=True):
             if len(text) > LARGEST_TEXT or _depth(text) > DEEPEST:

@@ -19,8 +19,11 @@ from mkdocs_semsearch.qdrant.writer import QdrantWriter, Sizing
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.published_index import PublishedIndex
+from mkdocs_semsearch.site.publishing import copy_index
 from tests.integration.sites import QUIET, DocsSite
 from tests.made_index import built, made_page
+from tests.publisher import publisher
 from tests.qdrant_server import PAGES, running_server
 from tests.word_hash import WordHashEmbedder
 
@@ -261,6 +264,14 @@ def test_a_sidecar_loads_new_builds(server, build):
     server.refuse = (503, "", 1000)
     assert not live.refresh()
     live.close()
+
+
+def test_a_sidecar_loads_a_published_build(server, build, tmp_path):
+    build(PAGES)
+    copy_index(build.index, tmp_path / "web" / "semsearch")
+    with publisher(tmp_path / "web") as (url, _):
+        assert PublishedIndex(url, tmp_path / "copy").update() is True
+    assert ask(tmp_path / "copy").results[0].page.path == "keys.md"
 
 
 def test_mkdocs_build_and_the_command_line(server, tmp_path):
