@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from mkdocs_semsearch.artifact.atomic_files import rename
-from mkdocs_semsearch.artifact.index_folder import manifest_or_none, publish_build, sha256_of
+from mkdocs_semsearch.artifact.index_folder import manifest_or_none, open_index, publish_build, sha256_of
 from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, IndexedFile, Manifest, manifest_from_json
 from mkdocs_semsearch.artifact.user_cache import user_cache
 from mkdocs_semsearch.errors import (
@@ -182,7 +182,7 @@ def local_folder(index: str | Path) -> Path:
     try:
         published.update()
     except IndexNotFoundError as error:
-        if not (published.folder / MANIFEST).exists():
+        if not published.has_copy():
             raise
         log.warning("%s Using the copy from the last download.", error)
     return published.folder
@@ -192,8 +192,9 @@ class PublishedIndex:
     """Copies a published index whenever its build id changes.
 
     Every file must have the size and the SHA-256 hash in the manifest. A build replaces the previous one as a whole, so
-    the copy is always readable. Files that the previous build has, and the results of an interrupted download, are not
-    downloaded again. Before a build is used, a separate process opens it, so that a bad build cannot break the server.
+    the copy is always readable; a damaged copy is replaced by the same build. Files that the previous build has, and
+    the results of an interrupted download, are not downloaded again. Before a build is used, a separate process opens
+    it, so that a bad build cannot break the server.
 
     Args:
         url: URL of the index, of its manifest, or of a site that has the index under `semsearch/`; it may have a user
@@ -214,6 +215,7 @@ class PublishedIndex:
         self._client = HttpClient(_credentials(url))
         self._closed = threading.Event()
         self._tag: str | None = None
+        self._verified = False
         self._refused: tuple[Manifest, str] | None = None
 
     def close(self) -> None:
@@ -228,12 +230,14 @@ class PublishedIndex:
             IndexFolderError: the index cannot be reached, read or copied; the existing copy is unchanged.
         """
         self._closed.clear()
-        found = self._published()
+        has_copy = self.has_copy()
+        # Without a complete copy, "not changed" would leave it so until the next build.
+        found = self._published(self._tag if has_copy else None)
         if found is None:
             return False
         place, manifest, tag = found
         here = manifest_or_none(self.folder)
-        is_new = here is None or here.build_id != manifest.build_id
+        is_new = not has_copy or here is None or here.build_id != manifest.build_id
         if is_new:
             self._refuse_if_known(manifest)
             _refuse_if_too_large(manifest, place, self.folder)
@@ -251,15 +255,23 @@ class PublishedIndex:
         self._places, self._tag = [place], tag
         return is_new
 
-    def _published(self) -> tuple[str, Manifest, str | None] | None:
-        """Returns URL, manifest and entity tag of the published index; None if it has not changed."""
+    def has_copy(self) -> bool:
+        """Returns whether the copy is complete: every file has its size, and when first checked its hash, too."""
+        try:
+            open_index(self.folder, verify=not self._verified)
+        except IndexFolderError:
+            return False
+        self._verified = True
+        return True
+
+    def _published(self, known: str | None) -> tuple[str, Manifest, str | None] | None:
+        """Returns URL, manifest and entity tag of the published index; None if its tag is still the known one."""
         problem: IndexFolderError | None = None
-        # Without a copy, "not changed" would leave the folder empty until the next build.
-        tag = {"If-None-Match": self._tag} if self._tag and (self.folder / MANIFEST).exists() else {}
+        headers = {"If-None-Match": known} if known else {}
         for place in self._places:
             address = urljoin(place, MANIFEST)
             try:
-                reply = _get(self._client, address, headers=tag, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
+                reply = _get(self._client, address, headers=headers, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
             except TimeoutError:
                 raise _unreachable(address, f"no answer within {MANIFEST_SECONDS:g} s") from None
             except ConnectionError as error:

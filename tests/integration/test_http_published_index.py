@@ -178,6 +178,37 @@ def test_a_copy_that_was_deleted_is_made_again_though_the_publisher_has_nothing_
         live.close()
 
 
+@pytest.mark.parametrize("damage", ["change", "shorten", "remove", "remove all"])
+def test_a_damaged_copy_is_repaired_though_the_publisher_has_nothing_new(tmp_path, copy, damage):
+    build(tmp_path / "web")
+    with publisher(tmp_path / "web", tag='"1"') as (url, asked):
+        assert PublishedIndex(url, copy).update() is True
+        build_dir = copy / read_manifest(copy).build_id
+        victim = build_dir / "vectors.npy"
+        if damage == "remove all":
+            shutil.rmtree(build_dir)
+        elif damage == "remove":
+            victim.unlink()
+        else:
+            victim.write_bytes(victim.read_bytes()[:-1] + (b"?" if damage == "change" else b""))
+        asked.clear()
+        live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
+        assert live.refresh() is True
+        assert current_build(copy) == read_manifest(tmp_path / "web")
+        assert damage == "remove all" or len(asked) == 2  # the manifest and this file
+        live.close()
+
+
+def test_a_file_that_disappears_while_the_copy_is_watched_is_fetched_again(tmp_path, copy):
+    build(tmp_path / "web")
+    with publisher(tmp_path / "web", tag='"1"') as (url, _):
+        published = PublishedIndex(url, copy)
+        published.update()
+        (copy / read_manifest(copy).build_id / "vectors.npy").unlink()
+        assert published.update() is True
+        assert current_build(copy) == read_manifest(tmp_path / "web")
+
+
 def test_one_question_needs_only_the_address(web, monkeypatch, tmp_path, caplog):
     url, root, _ = web
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
