@@ -90,6 +90,7 @@ class LiveIndex:
         open_index: opens a folder and compares every file with its hash.
         update: called before every check; updates a copy of a published index.
         give_up: cancels an `update` in progress.
+        start_over: called before an `update` that is to try a refused build again.
         name: name of the index in the log; by default that of its folder.
         published: whether the index is the copy of a published one, whose publisher chose its `site_url`.
     """
@@ -102,6 +103,7 @@ class LiveIndex:
         open_index: Callable[[Path], Searcher] | None = None,
         update: Callable[[], object] | None = None,
         give_up: Callable[[], object] | None = None,
+        start_over: Callable[[], object] | None = None,
         name: str = "",
         published: bool = False,
     ) -> None:
@@ -112,6 +114,7 @@ class LiveIndex:
         self._open_index = open_index or EncoderPool().open
         self._update = update
         self._give_up = give_up
+        self._start_over = start_over
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._loaded: _Loaded | None = None
@@ -146,6 +149,7 @@ class LiveIndex:
             open_index=functools.partial(open_index, published=True),
             update=published.update,
             give_up=published.close,
+            start_over=published.start_over,
             name=name or place,
             published=True,
         )
@@ -195,6 +199,8 @@ class LiveIndex:
             if again:
                 self._seen = None
                 self._complaints.clear()
+                if self._start_over is not None:
+                    self._start_over()
             if not self._updated() and self._stamp() is None:
                 return False
             return self._look()

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -36,6 +37,9 @@ from mkdocs_semsearch.serving.trial import try_build
 PATIENCE_SECONDS = 120
 SLOWEST_BYTES_PER_SECOND = 20_000
 """A file may take `PATIENCE_SECONDS` plus the time for its size at this rate; both are chosen, not measured."""
+
+SECONDS_UNTIL_RETRY = 600
+"""Time before a refused build is tried again: memory may have been short. Chosen, not measured."""
 
 
 class Downloads:
@@ -216,18 +220,23 @@ class PublishedIndex:
         self._closed = threading.Event()
         self._tag: str | None = None
         self._verified = False
-        self._refused: tuple[Manifest, str] | None = None
+        self._refused: tuple[Manifest, str, float] | None = None
 
     def close(self) -> None:
         """Cancels an update that another thread is running; the next `update` starts again."""
         self._closed.set()
         self._client.close()
 
+    def start_over(self) -> None:
+        """Lets the next `update` try a refused build again and compare all hashes of the copy."""
+        self._refused, self._verified = None, False
+
     def update(self) -> bool:
         """Checks the published manifest once and copies a new build; returns whether there was one.
 
         Raises:
             IndexFolderError: the index cannot be reached, read or copied; the existing copy is unchanged.
+            StoreUnavailableError: its chunks are in a cluster that does not answer; the existing copy is unchanged.
         """
         self._closed.clear()
         has_copy = self.has_copy()
@@ -311,14 +320,17 @@ class PublishedIndex:
         try:
             try_build(manifest, staging, place, given_up=self._closed)
         except IndexCorruptError as error:
-            self._refused = manifest, str(error)
+            self._refused = manifest, str(error), time.monotonic() + SECONDS_UNTIL_RETRY
             raise
         return manifest
 
     def _refuse_if_known(self, manifest: Manifest) -> None:
-        """Raises the error of a build that was refused before, so that it is not downloaded again every minute."""
-        if self._refused is not None and self._refused[0] == manifest:
-            raise IndexCorruptError(self._refused[1])
+        """Raises the error of a build that was refused a short time ago, so that it is not tried again every minute."""
+        if self._refused is None:
+            return
+        refused, message, until = self._refused
+        if refused == manifest and time.monotonic() < until:
+            raise IndexCorruptError(message)
 
 
 def largest_index() -> int:

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, VECTORS, Manifest, manifest_to_json
-from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError
+from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError, StoreUnavailableError
 from mkdocs_semsearch.memory import memory_in
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
 from mkdocs_semsearch.serving.encoder_pool import limit_this_process
@@ -67,6 +67,7 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
     Raises:
         IndexCorruptError: the build cannot be opened and searched within the limits.
         IndexNotFoundError: the trial was cancelled.
+        StoreUnavailableError: the chunks are in a cluster that does not answer.
     """
     with tempfile.TemporaryDirectory(prefix=".trial-", dir=build_dir.parent) as name:
         folder = Path(name)
@@ -75,12 +76,15 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
             (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
         except OSError:  # systems without symbolic links for users have no process limits either
             return
-        problem = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up)
+        problem, is_passing = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up)
+    if is_passing:
+        raise StoreUnavailableError(f"The index at {place} cannot be tried: {problem}")
     if problem:
         raise IndexCorruptError(f"The index at {place} is refused: {problem}")
 
 
-def _run(folder: Path, memory: int, given_up: threading.Event) -> str:
+def _run(folder: Path, memory: int, given_up: threading.Event) -> tuple[str, bool]:
+    """Returns the problem of a build, empty if there is none, and whether it is only that a cluster does not answer."""
     # With -P, Python files in the current folder are not imported.
     command = [sys.executable, "-P", "-m", __name__, str(folder), str(memory)]
     with tempfile.TemporaryFile(dir=folder) as stderr:
@@ -91,14 +95,14 @@ def _run(folder: Path, memory: int, given_up: threading.Event) -> str:
             process.kill()
             process.wait()
         if code is None:
-            return f"it could not be opened within {SECONDS} s."
+            return f"it could not be opened within {SECONDS} s.", False
         stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - LONGEST_ANSWER))
         said = stderr.read().decode("utf-8", "replace").strip().splitlines()
     if code == 0:
-        return ""
-    if code == 1 and said and said[-1].startswith(SAYS):
-        return said[-1].removeprefix(SAYS)
-    return f"opening it broke the process that tried (exit code {code}), with {memory >> 20} MiB of memory."
+        return "", False
+    if code in (REFUSED, NO_STORE) and said and said[-1].startswith(SAYS):
+        return said[-1].removeprefix(SAYS), code == NO_STORE
+    return f"opening it broke the process that tried (exit code {code}), with {memory >> 20} MiB of memory.", False
 
 
 def _wait(process: subprocess.Popen[bytes], given_up: threading.Event) -> int | None:
@@ -112,6 +116,9 @@ def _wait(process: subprocess.Popen[bytes], given_up: threading.Event) -> int | 
     return None
 
 
+REFUSED, NO_STORE = 1, 3
+"""Exit codes of the process: the build is refused; its cluster does not answer. Python itself exits with 1 and 2."""
+
 SAYS = "refused: "
 LONGEST_ANSWER = 65536
 """Greatest number of bytes that are read from the end of the process's standard error."""
@@ -122,7 +129,8 @@ def _main(folder: Path, memory: int) -> int:
     try:
         _try(folder)
     except (SemsearchError, OSError) as error:
-        return _say(f"{error}".replace(str(folder), "it"))
+        code = NO_STORE if isinstance(error, StoreUnavailableError) else REFUSED
+        return _say(f"{error}".replace(str(folder), "it"), code)
     except MemoryError:
         return _say(f"it needs more than {memory >> 20} MiB of memory.")
     used = memory_in("VmHWM")  # not `ru_maxrss`, which begins with the memory of the parent process
@@ -193,9 +201,9 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _say(sentence: str) -> int:
+def _say(sentence: str, code: int = REFUSED) -> int:
     sys.stderr.write(f"{SAYS}{' '.join(sentence.split())}\n")
-    return 1
+    return code
 
 
 if __name__ == "__main__":

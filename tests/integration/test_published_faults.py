@@ -400,6 +400,27 @@ def test_a_hostile_publisher_does_no_harm(two_builds, origin, copy, tmp_path, na
     live.close()
 
 
+@pytest.mark.parametrize("later", ["on request", "after a while"])
+def test_a_build_whose_trial_was_killed_is_tried_again(origin, copy, monkeypatch, later):
+    build(origin.root)
+    published = PublishedIndex(origin.url, copy)
+    live = LiveIndex(copy, open_index=open_small, update=published.update, start_over=published.start_over)
+    monkeypatch.setattr(trial, "_wait", lambda process, given_up: -9)
+    assert live.refresh() is False
+    assert live.health.update == "refused"
+    monkeypatch.undo()
+    asked = len(origin.asked)
+    assert live.refresh() is False
+    if later == "after a while":
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now + published_index.SECONDS_UNTIL_RETRY + 1)
+        # The trial itself needs a clock that goes on.
+        monkeypatch.setattr(published_index, "try_build", lambda *_, **__: None)
+    assert live.refresh(again=later == "on request") is True
+    assert len(origin.asked) == asked + 2  # only the manifest, twice
+    live.close()
+
+
 def _memory():
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096

@@ -266,11 +266,16 @@ def test_a_sidecar_loads_new_builds(server, build):
     live.close()
 
 
-def test_a_sidecar_loads_a_published_build(server, build, tmp_path):
+def test_a_published_build_is_copied_when_its_cluster_answers(server, build, tmp_path):
     build(PAGES)
     copy_index(build.index, tmp_path / "web" / "semsearch")
     with publisher(tmp_path / "web") as (url, _):
-        assert PublishedIndex(url, tmp_path / "copy").update() is True
+        published = PublishedIndex(url, tmp_path / "copy")
+        server.refuse = (503, "", 1000)
+        with pytest.raises(StoreUnavailableError, match="cannot be tried: The Qdrant cluster "):
+            published.update()
+        server.refuse = None
+        assert published.update() is True
     assert ask(tmp_path / "copy").results[0].page.path == "keys.md"
 
 
