@@ -6,6 +6,7 @@ Size and hash of every file are known in advance, and an interrupted download is
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import logging
 import os
@@ -50,12 +51,20 @@ class Downloads:
         self._client = client
 
     def keep_only(self, files: tuple[IndexedFile, ...]) -> None:
-        """Removes the files of other builds."""
+        """Removes the files of other builds.
+
+        Raises:
+            OSError: the disk has no room for what is missing of these files.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         wanted = {name for file in files for name in (file.sha256, f"{file.sha256}.part")}
         for entry in self._folder.iterdir():
             if entry.name not in wanted:
                 entry.unlink()
+        missing = sum(file.size for file in files) - sum(entry.stat().st_size for entry in self._folder.iterdir())
+        free = shutil.disk_usage(self._folder).free
+        if missing > free:
+            raise OSError(errno.ENOSPC, f"it needs {missing} more bytes, and the disk has room for {free}")
 
     def get(self, address: str, file: IndexedFile) -> Path:
         """Returns the path of a file with the expected size and hash; downloads it if it is missing.
@@ -249,7 +258,7 @@ class PublishedIndex:
         is_new = not has_copy or here is None or here.build_id != manifest.build_id
         if is_new:
             self._refuse_if_known(manifest)
-            _refuse_if_too_large(manifest, place, self.folder)
+            _refuse_if_too_large(manifest, place)
             try:
                 publish_build(
                     self.folder, manifest.build_id, lambda staging: self._fetch(place, manifest, here, staging)
@@ -347,19 +356,12 @@ def largest_index() -> int:
     return int(text) if text else LARGEST_INDEX
 
 
-def _refuse_if_too_large(manifest: Manifest, place: str, folder: Path) -> None:
+def _refuse_if_too_large(manifest: Manifest, place: str) -> None:
     allowed = largest_index()
     if manifest.size > allowed:
         raise IndexCorruptError(
             f"The index at {place} has {manifest.size} bytes, {allowed} are allowed: "
             f"set {SIZE_VARIABLE} if that is right."
-        )
-    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    free = shutil.disk_usage(existing).free
-    if manifest.size > free:
-        raise IndexWriteError(
-            f"The index at {place} has {manifest.size} bytes, {folder} has room for {free}: "
-            "make room, or let XDG_CACHE_HOME name another folder."
         )
 
 

@@ -20,7 +20,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.artifact import current_build, read_manifest
-from mkdocs_semsearch.errors import ConfigurationError, IndexCorruptError, IndexFolderError, IndexNotFoundError
+from mkdocs_semsearch.errors import (
+    ConfigurationError,
+    IndexCorruptError,
+    IndexFolderError,
+    IndexNotFoundError,
+    IndexWriteError,
+)
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving import published_index, trial
 from mkdocs_semsearch.serving.app import create_app
@@ -258,6 +264,25 @@ def test_an_index_that_is_too_large_is_not_downloaded(full_origin, copy, monkeyp
     with pytest.raises(ConfigurationError, match="SEMSEARCH_MAX_INDEX_BYTES: '8 GB' is not a number of bytes"):
         PublishedIndex(full_origin.url, copy).update()
     assert [path for path, _ in full_origin.asked] == ["/manifest.json"] * 3
+
+
+def test_an_interrupted_download_needs_room_only_for_the_rest(origin, copy, monkeypatch):
+    build(origin.root)
+    origin.dies_after = 300
+    published = PublishedIndex(origin.url, copy)
+    with pytest.raises(IndexNotFoundError):
+        published.update()
+    origin.dies_after = None
+    whole = read_manifest(origin.root).size
+    there = sum(entry.stat().st_size for entry in (copy / ".downloads").iterdir())
+    assert there
+    (copy / ".downloads" / "of-another-build").write_bytes(bytes(1000))
+    usage = shutil.disk_usage(copy)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=whole - there - 1))
+    with pytest.raises(IndexWriteError, match=f"it needs {whole - there} more bytes, and the disk has room for "):
+        published.update()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=whole - there))
+    assert published.update() is True
 
 
 def test_a_manifest_without_an_end(origin, copy):
