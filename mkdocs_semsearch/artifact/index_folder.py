@@ -24,6 +24,7 @@ from mkdocs_semsearch.artifact.manifest import (
     MANIFEST,
     PAGES,
     STAGING_PREFIX,
+    TRIAL_PREFIX,
     IndexedFile,
     Manifest,
     is_build_id,
@@ -350,8 +351,9 @@ def _sync_folder(folder: Path) -> None:
 
 def _remove_leftovers(index_dir: Path) -> None:
     """Removes the files of builds that were killed; safe because the lock is held."""
-    for entry in index_dir.glob(f"{STAGING_PREFIX}*"):
-        shutil.rmtree(entry, ignore_errors=True)
+    for prefix in (STAGING_PREFIX, TRIAL_PREFIX):
+        for entry in index_dir.glob(f"{prefix}*"):
+            shutil.rmtree(entry, ignore_errors=True)
     for entry in index_dir.glob(f".{MANIFEST}.*"):
         entry.unlink(missing_ok=True)
 

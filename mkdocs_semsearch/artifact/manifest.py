@@ -24,6 +24,7 @@ SITE_FOLDER = "semsearch"
 MANIFEST = "manifest.json"
 LOCK = ".lock"
 STAGING_PREFIX = ".staging-"
+TRIAL_PREFIX = ".trial-"
 
 PAGES = "pages.parquet"
 CHUNKS = "chunks.parquet"

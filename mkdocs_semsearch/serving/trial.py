@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, VECTORS, Manifest, manifest_to_json
+from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, TRIAL_PREFIX, VECTORS, Manifest, manifest_to_json
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError, StoreUnavailableError
 from mkdocs_semsearch.memory import memory_in
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
@@ -69,7 +69,7 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
         IndexNotFoundError: the trial was cancelled.
         StoreUnavailableError: the chunks are in a cluster that does not answer.
     """
-    with tempfile.TemporaryDirectory(prefix=".trial-", dir=build_dir.parent) as name:
+    with tempfile.TemporaryDirectory(prefix=TRIAL_PREFIX, dir=build_dir.parent) as name:
         folder = Path(name)
         (folder / MANIFEST).write_text(manifest_to_json(manifest), encoding="utf-8")
         try:

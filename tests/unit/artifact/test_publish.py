@@ -107,6 +107,8 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_previous_build(index_dir, monk
 def test_leftovers_of_a_killed_build_are_removed(index_dir):
     (index_dir / ".staging-12345").mkdir()
     (index_dir / ".staging-12345" / "half").write_text("half")
+    (index_dir / ".trial-abcd1234").mkdir()
+    (index_dir / ".trial-abcd1234" / "manifest.json").write_text("{}")
     (index_dir / ".manifest.json.12345").write_text("{")
     (index_dir / NEW).mkdir()  # renamed, but killed before its manifest was in place
     (index_dir / NEW / "stale").write_text("stale")
