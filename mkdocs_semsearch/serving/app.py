@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ PREFIX = "/-/semsearch"
 """A second prefix under which every route answers, for reverse proxies that do not rewrite the path."""
 
 SECONDS_AT_THE_START = 2.0
-"""Seconds that a server without an index waits at its start for the first copy; chosen, not measured."""
+"""Seconds that a server waits at its start for the first copies of all its indexes; chosen, not measured."""
 
 Source = str | Path | SearcherSource
 
@@ -167,8 +167,14 @@ class _Parts:
                 stack.callback(self.recorder.close)
             for live in self.watched:
                 stack.callback(live.close)
-                await anyio.to_thread.run_sync(functools.partial(live.start, patience=SECONDS_AT_THE_START))
+                await anyio.to_thread.run_sync(live.start)
+            await anyio.to_thread.run_sync(self._wait_for_first_builds)
             yield
+
+    def _wait_for_first_builds(self) -> None:
+        deadline = time.monotonic() + SECONDS_AT_THE_START
+        for live in self.watched:
+            live.wait_for_first_build(max(0.0, deadline - time.monotonic()))
 
     def api(self, operations: Operations, name: str) -> SearchApi:
         return SearchApi(

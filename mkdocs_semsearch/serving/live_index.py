@@ -123,6 +123,7 @@ class LiveIndex:
         self._complaints: dict[Stage, tuple[Trouble, str]] = {}
         self._health = IndexHealth()
         self._stop = threading.Event()
+        self._looked = threading.Event()
         self._thread: threading.Thread | None = None
 
     @classmethod
@@ -232,7 +233,7 @@ class LiveIndex:
         if a build is available.
 
         Args:
-            patience: seconds to wait for the first check of the background thread if no build is available.
+            patience: see `wait_for_first_build`.
         """
         if self._thread is not None:
             return
@@ -240,11 +241,15 @@ class LiveIndex:
         with self._refreshing:
             if self._update is None or self._stamp() is not None:
                 self._look()
-        first_look = threading.Event()
-        self._thread = threading.Thread(target=self._watch, args=(first_look,), name="semsearch-index", daemon=True)
+        self._looked.clear()
+        self._thread = threading.Thread(target=self._watch, name="semsearch-index", daemon=True)
         self._thread.start()
+        self.wait_for_first_build(patience)
+
+    def wait_for_first_build(self, seconds: float) -> None:
+        """Waits at most this long for the first check of the background thread if no build is available."""
         if self._loaded is None:
-            first_look.wait(patience)
+            self._looked.wait(seconds)
 
     def close(self) -> None:
         """Stops watching, and closes the searcher as soon as its last request has ended; does not wait for requests."""
@@ -258,10 +263,10 @@ class LiveIndex:
         self._seen = None
         self._replace(None)
 
-    def _watch(self, first_look: threading.Event) -> None:
+    def _watch(self) -> None:
         if self._update is not None:
             self.refresh()
-        first_look.set()
+        self._looked.set()
         while not self._stop.wait(self._poll_seconds):
             self.refresh()
 

@@ -14,10 +14,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from mkdocs_semsearch.errors import IndexNotFoundError
 from mkdocs_semsearch.http_client import HttpClient
-from mkdocs_semsearch.serving import published_index
+from mkdocs_semsearch.serving import app, published_index
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex
 from tests.abuse.slow_publisher import slow_publisher
@@ -101,6 +102,16 @@ def test_without_a_copy_the_server_starts_all_the_same(tmp_path, monkeypatch):
         live.start()
         live.close()
     assert time.monotonic() - began < PATIENCE_SECONDS
+
+
+def test_a_server_waits_once_for_all_first_builds(tmp_path, monkeypatch):
+    monkeypatch.setattr(app, "SECONDS_AT_THE_START", 0.5)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with slow_publisher() as url:
+        began = time.monotonic()
+        with TestClient(app.create_app({f"site-{number}": f"{url}{number}/" for number in range(20)})) as client:
+            assert time.monotonic() - began < 5
+            assert client.get("/healthz").status_code == 200
 
 
 def test_a_server_with_a_slow_publisher_starts_reloads_and_stops(tmp_path):
