@@ -7,7 +7,6 @@ manifest is replaced by a rename. A reader sees either the old index or the new 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from mkdocs_semsearch.artifact.manifest import (
     IndexedFile,
     Manifest,
     is_build_id,
+    is_manifest,
     manifest_from_json,
     manifest_to_json,
 )
@@ -305,12 +305,10 @@ def refuse_foreign_folder(index_dir: Path) -> None:
 
 
 def _is_manifest(path: Path) -> bool:
-    """Returns whether a file is the manifest of an index, of any format, and not that of a web application."""
     try:
-        body = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return is_manifest(path.read_bytes())
+    except OSError:
         return False
-    return isinstance(body, dict) and {"format", "build_id"} <= body.keys()
 
 
 def _flush(folder: Path) -> tuple[IndexedFile, ...]:

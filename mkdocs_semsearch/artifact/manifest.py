@@ -165,6 +165,15 @@ def manifest_from_json(text: str, place: str) -> Manifest:
         raise IndexCorruptError(f"{place} is damaged ({error!r}): build the index again.") from None
 
 
+def is_manifest(text: str | bytes) -> bool:
+    """Returns whether a text is the manifest of an index, of any format, and not that of a web application."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(body, dict) and {"format", "build_id"} <= body.keys()
+
+
 def is_build_id(name: str) -> bool:
     """Returns whether a name is that of a build: 16 hex digits."""
     return _BUILD_ID.fullmatch(name) is not None

@@ -21,13 +21,19 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from mkdocs_semsearch.artifact.atomic_files import rename
 from mkdocs_semsearch.artifact.index_folder import manifest_or_none, open_index, publish_build, sha256_of
-from mkdocs_semsearch.artifact.manifest import MANIFEST, SITE_FOLDER, IndexedFile, Manifest, manifest_from_json
+from mkdocs_semsearch.artifact.manifest import (
+    MANIFEST,
+    SITE_FOLDER,
+    IndexedFile,
+    Manifest,
+    is_manifest,
+    manifest_from_json,
+)
 from mkdocs_semsearch.artifact.user_cache import user_cache
 from mkdocs_semsearch.errors import (
     ConfigurationError,
     IndexCorruptError,
     IndexFolderError,
-    IndexFormatError,
     IndexNotFoundError,
     IndexWriteError,
     reason,
@@ -76,18 +82,13 @@ class Downloads:
         done, part = self._folder / file.sha256, self._folder / f"{file.sha256}.part"
         if done.is_file() and done.stat().st_size == file.size:
             return done
-        try:
-            status = self._fetch(address, file, part)
-        except TimeoutError:
-            raise _unreachable(address, "it sends too slowly") from None
-        except ConnectionError as error:
-            raise _unreachable(address, str(error)) from None
+        status = self._fetch(address, file, part)
         if status == 416:  # the published file is shorter than the part that is already here
             part.unlink()
         if status not in (200, 206):
-            raise _unreachable(address, f"status {status}")
+            raise _unreachable(address, f"status {status}", INCOMPLETE)
         if part.stat().st_size < file.size:
-            raise _unreachable(address, f"it ends after {part.stat().st_size} of {file.size} bytes")
+            raise _unreachable(address, f"it ends after {part.stat().st_size} of {file.size} bytes", INCOMPLETE)
         if sha256_of(part) != file.sha256 or part.stat().st_size != file.size:
             part.unlink()
             raise IndexCorruptError(
@@ -111,22 +112,41 @@ class Downloads:
 
         seconds = PATIENCE_SECONDS + file.size / SLOWEST_BYTES_PER_SECOND
         ranged = {"Range": f"bytes={have}-"} if have else {}
-        reply = _get(self._client, address, headers=ranged, seconds=seconds, most=file.size + 1, into=open_part)
+        reply = _get(
+            self._client,
+            address,
+            "it sends too slowly",
+            headers=ranged,
+            seconds=seconds,
+            most=file.size + 1,
+            into=open_part,
+        )
         return reply.status
 
 
-def _get(client: HttpClient, address: str, *, headers: Mapping[str, str], **bounds: Any) -> Reply:
+def _get(client: HttpClient, address: str, too_late: str, *, headers: Mapping[str, str], **bounds: Any) -> Reply:
     """Requests the current version of a file, bypassing caches; follows redirects within the host.
 
     Raises:
-        OSError: `TimeoutError` or `ConnectionError`, see `HttpClient.send`.
+        IndexNotFoundError: there is no answer; the message has `too_late` if it did not come in time.
     """
-    return client.send("GET", address, headers={"Cache-Control": "no-cache", **headers}, follow=True, **bounds)
+    try:
+        return client.send("GET", address, headers={"Cache-Control": "no-cache", **headers}, follow=True, **bounds)
+    except TimeoutError:
+        raise _unreachable(address, too_late, NO_ANSWER) from None
+    except ConnectionError as error:
+        raise _unreachable(address, str(error), NO_ANSWER) from None
 
 
-def _unreachable(address: str, reason: str) -> IndexNotFoundError:
+NOT_PUBLISHED = "build that site with `publish_index: true`, or name the address of an index"
+NO_ACCESS = "put the right name and password into the address as in https://name:password@docs.example.org/"
+INCOMPLETE = "publish the whole index again, manifest last"
+NO_ANSWER = "check the address and its server, or name the folder of an index"
+
+
+def _unreachable(address: str, reason: str, advice: str) -> IndexNotFoundError:
     """Returns the error for a URL at which no index can be read."""
-    return IndexNotFoundError(f"No index can be read at {address} ({reason}): publish one there, or name its folder.")
+    return IndexNotFoundError(f"No index can be read at {address} ({reason}): {advice}.")
 
 
 log = logging.getLogger(__name__)
@@ -284,31 +304,21 @@ class PublishedIndex:
 
     def _published(self, known: str | None) -> tuple[str, Manifest, str | None] | None:
         """Returns URL, manifest and entity tag of the published index; None if its tag is still the known one."""
-        problem: IndexFolderError | None = None
         headers = {"If-None-Match": known} if known else {}
+        too_late = f"no answer within {MANIFEST_SECONDS:g} s"
+        problems: dict[str, str] = {}
         for place in self._places:
             address = urljoin(place, MANIFEST)
-            try:
-                reply = _get(self._client, address, headers=headers, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES)
-            except TimeoutError:
-                raise _unreachable(address, f"no answer within {MANIFEST_SECONDS:g} s") from None
-            except ConnectionError as error:
-                raise _unreachable(address, str(error)) from None
+            reply = _get(
+                self._client, address, too_late, headers=headers, seconds=MANIFEST_SECONDS, most=MAX_MANIFEST_BYTES
+            )
             if reply.status == 304:
                 return None
-            if reply.status != 200:
-                problem = problem or _unreachable(address, f"status {reply.status}")
-                continue
-            try:
+            if reply.status == 200 and is_manifest(reply.body):
                 manifest = manifest_from_json(reply.body.decode("utf-8", "replace"), address)
-            except IndexFormatError:
-                raise
-            except IndexCorruptError as error:  # many sites have another kind of manifest.json
-                problem = error
-            else:
                 return place, manifest, reply.headers.get("etag")
-        assert problem is not None
-        raise problem
+            problems[address] = f"status {reply.status}" if reply.status != 200 else "not the manifest of an index"
+        raise _unpublished(problems)
 
     def _fetch(self, place: str, manifest: Manifest, here: Manifest | None, staging: Path) -> Manifest:
         known = {file.sha256: self.folder / here.build_id / file.path for file in here.files} if here else {}
@@ -317,7 +327,7 @@ class PublishedIndex:
         fetched: dict[str, Path] = {}
         for file in manifest.files:
             if self._closed.is_set():
-                raise _unreachable(place, "the update was cancelled")
+                raise IndexNotFoundError(f"The update from {place} was cancelled.")
             target = staging / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             old = known.get(file.sha256)
@@ -340,6 +350,19 @@ class PublishedIndex:
         refused, message, until = self._refused
         if refused == manifest and time.monotonic() < until:
             raise IndexCorruptError(message)
+
+
+def _unpublished(problems: Mapping[str, str]) -> IndexNotFoundError:
+    """Returns the error for addresses that have no manifest, each with its problem."""
+    *others, (last, reason) = problems.items()
+    places = "".join(f"{address} ({problem}) or " for address, problem in others) + last
+    advice = NOT_PUBLISHED
+    for problem in problems.values():
+        if problem in ("status 401", "status 403"):
+            advice = NO_ACCESS
+        elif problem.startswith("status 5"):
+            advice = NO_ANSWER
+    return _unreachable(places, reason, advice)
 
 
 def largest_index() -> int:

@@ -24,6 +24,7 @@ from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, local_folder
 from tests.publisher import publisher
 from tests.unit.serving.small_index import PAGES, build, open_small
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -95,11 +96,19 @@ def test_a_file_that_is_not_the_manifests_is_refused_and_the_copy_stays(web, cop
 
 def test_a_folder_without_an_index_is_refused_with_a_sentence(web, copy):
     url, root, _ = web
-    with pytest.raises(IndexNotFoundError, match=r"No index can be read at http.*manifest\.json \(status 404\)"):
-        PublishedIndex(url, copy).update()
-    (root / "manifest.json").write_text("<html>")
-    with pytest.raises(IndexCorruptError, match="is not valid JSON"):
-        PublishedIndex(url, copy).update()
+    for content, problem in {
+        None: "status 404",
+        "<html>": "not the manifest of an index",  # such as a login page
+        '{"name": "a progressive web app"}': "not the manifest of an index",
+    }.items():
+        if content is not None:
+            (root / "manifest.json").write_text(content)
+        with pytest.raises(IndexNotFoundError) as refused:
+            PublishedIndex(url, copy).update()
+        assert str(refused.value) == (
+            f"No index can be read at {url}manifest.json ({problem}) or {url}semsearch/manifest.json (status 404): "
+            "build that site with `publish_index: true`, or name the address of an index."
+        )
     build(root / "other")
     manifest = json.loads((root / "other" / "manifest.json").read_text())
     (root / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
@@ -249,8 +258,8 @@ def test_a_password_in_the_url_is_sent_and_in_no_message(tmp_path, monkeypatch, 
     with publisher(tmp_path / "web", login="deploy:s3 cret/") as (url, _):
         right, wrong = (url.replace("//", f"//deploy:{password}@") for password in ("s3%20cret%2F", "guess3d"))
         with caplog.at_level("INFO"), TestClient(create_app(right), base_url="http://localhost") as client:
-            assert client.get("/readyz").status_code == 200
-        with pytest.raises(IndexNotFoundError, match="status 401") as refused:
+            assert eventually(lambda: client.get("/readyz").status_code == 200)
+        with pytest.raises(IndexNotFoundError, match=r"\(status 401\): put the right name and password") as refused:
             PublishedIndex(wrong, tmp_path / "copy").update()
     with pytest.raises(ConfigurationError) as other:
         PublishedIndex("ftp://deploy:guess3d@example.org/", tmp_path / "copy")
