@@ -111,7 +111,7 @@ class HttpClient:
         seconds: float,
         most: int,
         body: bytes = b"",
-        into: Callable[[int], BinaryIO | None] | None = None,
+        into: Callable[[int, Mapping[str, str]], BinaryIO | None] | None = None,
         follow: bool = False,
     ) -> Reply:
         """Sends one request and reads the whole response.
@@ -123,8 +123,8 @@ class HttpClient:
             seconds: deadline for the whole request, redirects included.
             most: greatest number of bytes to read; a longer response is an error, or is cut if `into` is passed.
             body: body of the request.
-            into: called with the status; returns the file to which the body is written as it arrives, or None if it is
-                not read.
+            into: called with the status and the headers, names in lower case; returns the file to which the body is
+                written as it arrives, or None if it is not read.
             follow: follow redirects within the same host, also from http to https.
 
         Raises:
@@ -188,7 +188,7 @@ class _Request:
     headers: Mapping[str, str]
     body: bytes
     most: int
-    into: Callable[[int], BinaryIO | None] | None
+    into: Callable[[int, Mapping[str, str]], BinaryIO | None] | None
     follow: bool
 
 
@@ -236,7 +236,7 @@ class _Loop:
             request.method, url, headers=dict(request.headers), content=request.body or None
         ) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            sink = request.into(response.status_code) if request.into is not None else None
+            sink = request.into(response.status_code, headers) if request.into is not None else None
             if request.into is not None and sink is None:
                 return Reply(response.status_code, headers, b"")
             with sink or io.BytesIO() as target:

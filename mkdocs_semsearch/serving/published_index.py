@@ -105,9 +105,9 @@ class Downloads:
         if have == file.size and part.is_file():
             return 200
 
-        def open_part(status: int) -> BinaryIO | None:
+        def open_part(status: int, headers: Mapping[str, str]) -> BinaryIO | None:
             # A server without support for ranges sends the whole file with status 200.
-            mode = {200: "wb", 206: "ab"}.get(status)
+            mode = {200: "wb", 206: "ab"}.get(status) if not _compression(headers) else None
             return cast(BinaryIO, part.open(mode)) if mode else None
 
         seconds = PATIENCE_SECONDS + file.size / SLOWEST_BYTES_PER_SECOND
@@ -128,19 +128,29 @@ def _get(client: HttpClient, address: str, too_late: str, *, headers: Mapping[st
     """Requests the current version of a file, bypassing caches; follows redirects within the host.
 
     Raises:
-        IndexNotFoundError: there is no answer; the message has `too_late` if it did not come in time.
+        IndexNotFoundError: there is no answer, or it is compressed; the message has `too_late` if none came in time.
     """
     try:
-        return client.send("GET", address, headers={"Cache-Control": "no-cache", **headers}, follow=True, **bounds)
+        reply = client.send("GET", address, headers={"Cache-Control": "no-cache", **headers}, follow=True, **bounds)
     except TimeoutError:
         raise _unreachable(address, too_late, NO_ANSWER) from None
     except ConnectionError as error:
         raise _unreachable(address, str(error), NO_ANSWER) from None
+    if reply.status in (200, 206) and (compression := _compression(reply.headers)):
+        raise _unreachable(address, f"it is sent compressed, with {compression}", COMPRESSED)
+    return reply
+
+
+def _compression(headers: Mapping[str, str]) -> str:
+    """Returns the encoding that a server uses though none was asked for; empty if it uses none."""
+    encoding = headers.get("content-encoding", "").strip().lower()[:20]
+    return encoding if encoding != "identity" else ""
 
 
 NOT_PUBLISHED = "build that site with `publish_index: true`, or name the address of an index"
 NO_ACCESS = "put the right name and password into the address as in https://name:password@docs.example.org/"
 INCOMPLETE = "publish the whole index again, manifest last"
+COMPRESSED = f"switch compression off for {SITE_FOLDER}/ on that server, or name the folder of an index"
 NO_ANSWER = "check the address and its server, or name the folder of an index"
 
 

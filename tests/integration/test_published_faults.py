@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import http.server
 import io
@@ -46,6 +47,7 @@ class Origin(http.server.ThreadingHTTPServer):
         dies_after: bytes of a body after which the connection breaks; None for never.
         endless: names of files that never end.
         knows_ranges: answers a `Range` with the part that it names.
+        zips: names of files that it sends compressed, although nobody asked for it.
         trickles: names of files of which a byte is sent every 50 ms.
     """
 
@@ -55,6 +57,7 @@ class Origin(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.root, self.asked, self.dies_after, self.endless = root, [], None, ()
         self.knows_ranges = True
+        self.zips: tuple[str, ...] = ()
         self.trickles: tuple[str, ...] = ()
 
     @property
@@ -78,6 +81,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_error(416)
             return
         self.send_response(206 if given else 200)
+        if path.name in origin.zips:
+            data = gzip.compress(data)
+            self.send_header("Content-Encoding", "gzip")
         if path.name not in origin.endless:
             self.send_header("Content-Length", str(len(data) - start))
         self.end_headers()
@@ -190,6 +196,20 @@ def test_a_publisher_that_trickles_bytes_is_abandoned(origin, copy, monkeypatch)
     with pytest.raises(IndexNotFoundError, match="it sends too slowly"):
         PublishedIndex(origin.url, copy).update()
     assert current_build(copy) is None
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "vectors.npy"])
+def test_a_server_that_compresses_is_named_and_its_bytes_are_not_kept(origin, copy, name):
+    build(origin.root)
+    published = PublishedIndex(origin.url, copy)
+    origin.zips = (name,)
+    with pytest.raises(
+        IndexNotFoundError, match=rf"{name} \(it is sent compressed, with gzip\): switch compression off"
+    ):
+        published.update()
+    assert not list(copy.glob(".downloads/*.part"))
+    origin.zips = ()
+    assert published.update() is True
 
 
 def test_a_file_without_an_end_is_read_to_its_size(origin, copy):
