@@ -177,12 +177,29 @@ def is_url(index: str) -> bool:
     return "://" in index
 
 
-def _is_web_address(url: str) -> bool:
+def _check_address(url: str) -> None:
+    """Checks that a URL can be requested, and that it is clear where its password ends.
+
+    Raises:
+        ConfigurationError: it is not; the message does not repeat what may be part of a password.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:  # such as brackets around something that is no IPv6 address
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.netloc)
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        shown = re.sub(r"//.*@", "//", url)
+        raise ConfigurationError(f"{shown!r} is not an http or https URL: name one, or a folder.")
+    try:
+        _ = parts.port
+        is_clear = not re.search("[:@]", parts.netloc) or "@" not in url.partition(parts.netloc)[2]
+    except ValueError:
+        is_clear = False
+    if not is_clear:
+        raise ConfigurationError(
+            "The URL of an index has no readable host and port: the port must be a number from 0 to 65535, and in a "
+            "user name, password or path write / as %2F, ? as %3F, # as %23, @ as %40 and a comma as %2C."
+        )
 
 
 def without_credentials(index: str | Path) -> str:
@@ -245,13 +262,12 @@ class PublishedIndex:
         folder: folder of the copy.
 
     Raises:
-        ConfigurationError: the URL is not an http or https URL.
+        ConfigurationError: the URL is not an http or https URL, or its host and port are not clear.
     """
 
     def __init__(self, url: str, folder: Path) -> None:
+        _check_address(url)
         address = without_credentials(url)
-        if not _is_web_address(url):
-            raise ConfigurationError(f"{address!r} is not an http or https URL: name one, or a folder.")
         self.folder = folder
         base = address.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
         self._places = [base, urljoin(base, f"{SITE_FOLDER}/")]

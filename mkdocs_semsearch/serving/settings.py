@@ -197,7 +197,13 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(parse_named_index(part) for part in _list(text))
+    parts = _list(text)
+    if "@" in text and not all(split_name(part)[0] for part in parts):  # a part may be the rest of a password
+        raise ConfigurationError(
+            "One of the indexes has no name: write each as in latest=https://docs.example.org/, and a comma in a URL "
+            "as %2C."
+        )
+    return tuple(parse_named_index(part) for part in parts)
 
 
 def split_name(text: str) -> tuple[str | None, str]:
@@ -219,8 +225,9 @@ def parse_named_index(text: str) -> tuple[str, str]:
     if name and not place:
         raise ConfigurationError(f"The index {name!r} has no place: write {name}=/srv/{name}/semsearch-index.")
     if not name:
+        shown = re.sub("//.*@", "//", text)
         raise ConfigurationError(
-            f"The index {text!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; "
+            f"The index {shown!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; "
             "if it is the only one, write it without --index, or in SEMSEARCH_INDEX."
         )
     return name, place

@@ -145,6 +145,32 @@ def test_other_addresses_are_refused(url, copy):
         PublishedIndex(url, copy)
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "u:sec/ret@127.0.0.1:9/",
+        "u:sec?ret@127.0.0.1/",
+        "u:5#ret@127.0.0.1/",
+        "u:x@5/ret@127.0.0.1/",
+        "127.0.0.1:99999/",
+    ],
+)
+def test_a_url_without_a_readable_host_and_port_is_refused_and_not_repeated(place, copy):
+    with pytest.raises(ConfigurationError, match="the port must be a number from 0 to 65535, and in a user") as refused:
+        PublishedIndex(f"http://{place}", copy)
+    assert not any(part in str(refused.value) for part in ("sec", "ret@", "127.0.0.1", "99999"))
+
+
+def test_a_password_with_a_slash_is_not_repeated_for_another_scheme(copy):
+    with pytest.raises(ConfigurationError, match=r"^'ftp://example\.org/' is not"):
+        PublishedIndex("ftp://u:sec/ret@example.org/", copy)
+
+
+def test_a_path_may_have_an_at_sign(copy):
+    PublishedIndex("https://docs.example.org/package@1.2/", copy)
+    PublishedIndex("https://name:password@docs.example.org:8443/package%401.2/", copy)
+
+
 @pytest.mark.parametrize("open_index", [open_searcher, LiveIndex.at, local_folder])
 def test_another_address_is_not_taken_for_a_folder(open_index):
     with pytest.raises(ConfigurationError, match=r"'s3://bucket/index' is not an http or https URL: name one, or a"):

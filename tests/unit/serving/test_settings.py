@@ -140,6 +140,15 @@ def test_a_name_before_an_index_is_told_from_the_parameters_of_a_url(text, parts
             parse_named_index(text)
 
 
+def test_no_part_of_a_password_is_repeated_for_an_index_without_a_name():
+    environment = {"SEMSEARCH_INDEXES": "a=/a,b=http://u:gehe,im,nis@docs.example/"}
+    with pytest.raises(ConfigurationError, match=r"One of the indexes has no name: .* as %2C") as listed:
+        ServerSettings.from_environment(environment)
+    with pytest.raises(ConfigurationError, match=r"'http://docs\.example/' has no name") as single:
+        parse_named_index("http://u:gehe/im@docs.example/")
+    assert not any(part in f"{listed.value} {single.value}" for part in ("gehe", "im@", "nis@"))
+
+
 def test_two_indexes_with_one_name_are_refused():
     with pytest.raises(ConfigurationError, match="Two indexes have the name 'a'"):
         ServerSettings(indexes=(("a", "/a"), ("a", "/b")))
