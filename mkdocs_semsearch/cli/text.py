@@ -227,7 +227,8 @@ def inspection_text(found: dict[str, Any]) -> str:
     ]
     if found["verified"]:
         rows.append(("verified", "every file has the hash in the manifest"))
-    return "\n".join(f"{name:<10}{value}" for name, value in rows)
+    # A published index has the texts of its publisher.
+    return "\n".join(f"{name:<10}{visible(value)}" for name, value in rows)
 
 
 def _part(name: str, size: int, chunks: int) -> str:

@@ -375,6 +375,17 @@ def test_inspection(run, index_dir):
     assert json.loads(run("inspect", index_dir, "--verify", "--format", "json").stdout)["verified"] is True
 
 
+def test_no_text_of_a_manifest_adds_a_line_to_an_inspection(run, index_dir, tmp_path):
+    index = shutil.copytree(index_dir, tmp_path / "index")
+    text = (index / "manifest.json").read_text(encoding="utf-8")
+    name = "Mine\nverified  every file has the hash in the manifest\x1b[2J"
+    (index / "manifest.json").write_text(json.dumps(json.loads(text) | {"site_name": name}), encoding="utf-8")
+    lines = run("inspect", index).stdout.splitlines()
+    assert [line for line in lines if "verified" in line] == [
+        "site      Mine verified  every file has the hash in the manifest [2J https://example.org/ en"
+    ]
+
+
 def test_damage_is_reported(run, index_dir, tmp_path):
     copy = shutil.copytree(index_dir, tmp_path / "copy")
     vectors = open_index(copy).build_dir / "vectors.npy"
