@@ -162,7 +162,7 @@ def _open_published(url: str, embedder: Embedder | None, verify: bool | None, st
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.published_index import local_folder
 
-    folder = local_folder(url)
+    folder = local_folder(url, store_url)
     if embedder is None:
         return EncoderPool().open(folder, published=True, store_url=store_url)
     return searcher.open_searcher(folder, embedder=embedder, verify=verify, store_url=store_url)

@@ -65,8 +65,8 @@ def own_strings(folders: Iterable[Path]) -> list[str]:
         folders: folders whose `assets/semsearch/` may have translations; copies of ours do not count.
     """
     ours = {file.name: file.read_bytes() for file in (theme_dir() / _STRINGS).glob("*.json")}
-    files = (file for folder in folders for file in (folder / _STRINGS).glob("*.json"))
-    return sorted({file.stem for file in files if file.read_bytes() != ours.get(file.name)})
+    files = (file for folder in folders for file in (folder / _STRINGS).glob("[!.]*.json"))  # editors make dot files
+    return sorted({file.stem for file in files if file.is_file() and file.read_bytes() != ours.get(file.name)})
 
 
 def _texts(file: Path) -> Any:

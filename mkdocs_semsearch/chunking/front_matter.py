@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -270,8 +270,9 @@ class FacetReader:
                 "Front matter field 'search' is a mapping such as {exclude: true}", document, _describe(search)
             )
         for key in search if isinstance(search, Mapping) else ():
-            close = get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75)
-            if close and key not in _SEARCH_KEYS:
+            if key in _SEARCH_KEYS:
+                continue
+            if close := get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75):
                 field = f"Front matter field 'search' has the keys {', '.join(_SEARCH_KEYS)}"
                 self._report(field, document, f"{_describe(str(key))} (did you mean {close[0]}?)", of=str(key))
         if _search_field(document, "keywords") is not None:
@@ -285,14 +286,8 @@ class FacetReader:
         if others:
             field = f"{name} is a list of words, quoted if YAML does not read them as text"
             self._report(field, document, _enumeration(others))
-        search = _as_written(document, "search", document.front_matter["search"])
-        changed = [
-            f"{before} (read as {after})"
-            for after, before in zip(read, _listed(search.get("keywords")), strict=False)
-            if isinstance(after, int | float) and not isinstance(after, bool) and str(after) != str(before)
-        ]
-        if changed:
-            field = f"{name} needs quotes around numbers that YAML writes in another way"
+        if changed := list(_changed_keywords(document, read)):
+            field = f"{name} needs quotes around words and numbers that YAML reads in another way"
             self._report(field, document, _enumeration(changed), effect="")
         count = len(distinct_keywords(document.front_matter))
         if count > MOST_KEYWORDS:
@@ -335,6 +330,18 @@ def _scalar_text(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, float) else value
+
+
+def _changed_keywords(document: Document, read: Sequence[Any]) -> Iterator[str]:
+    """Describes the keywords that YAML has changed, such as `3.10` and `null`; an empty entry is none."""
+    if all(isinstance(word, str) for word in read):
+        return
+    search = _as_written(document, "search", document.front_matter["search"])
+    for after, before in zip(read, _listed(search.get("keywords")), strict=False):
+        if after is None and before:
+            yield f"{before} (read as nothing)"
+        elif isinstance(after, int | float) and not isinstance(after, bool) and str(after) != str(before):
+            yield f"{before} (read as {after})"
 
 
 def _search_field(document: Document, name: str) -> Any:

@@ -291,7 +291,7 @@ class _PageReader:
         self._flush()
         self._found.extend(self._footnotes.mark())  # those of a heading without a paragraph
         text = text_without_permalink(node)
-        excluded = "data-search-exclude" in attributes or _lists_pages_of_tag(node, text)
+        excluded = "data-search-exclude" in attributes or _lists_pages_of_tag(node, attributes, text)
         if text or excluded:
             level = int((node.tag or "h6")[1])
             signature = _LONG_SIGNATURE.fullmatch(text) if len(text) > _MOST_OF_HEADING else None
@@ -367,11 +367,13 @@ def _has_class(node: LexborNode, name: str) -> bool:
     return (node.tag or "-")[0] != "-" and name in class_names(node.attributes)
 
 
-def _lists_pages_of_tag(heading: LexborNode, text: str) -> bool:
+def _lists_pages_of_tag(heading: LexborNode, attributes: dict[str, str | None], text: str) -> bool:
     """Returns whether a heading is that of a list of pages with a tag, which Material's plugin `tags` writes.
 
-    The tag is all of its text; its id depends on an option. With permalinks that are a `#`, `text` lacks the end of
-    the tag `C#`.
+    Its id begins with `tag:`, or an option changes that; then the tag is all of its text. With permalinks that are a
+    `#`, `text` lacks the end of the tag `C#`.
     """
     tag = heading.css_first(".md-tag")
-    return tag is not None and flat_text(tag) in (text, flat_text(heading))
+    if tag is None:
+        return False
+    return (attributes.get("id") or "").startswith("tag:") or flat_text(tag) in (text, flat_text(heading))

@@ -100,7 +100,7 @@ class ReaderWords:
         pins = lexical.get("pins", {})
         added = lexical.get("home_pins", pins)  # earlier versions did not say which: all counted as titles
         own = {question: path for question, path in pins.items() if question not in added}
-        return cls(synonyms, own, {name: pins[name] for name in added}, lexical.get("translations", {}))
+        return cls(synonyms, own, {name: pins[name] for name in added if name in pins}, lexical.get("translations", {}))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the entries for the manifest; empty without synonyms and pins."""
@@ -114,8 +114,8 @@ class ReaderWords:
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
-        pinned = (*self._pinned_to(path, self.pins), *self._pinned_to(path, self.home_pins))
-        return (*keywords_of(front_matter), *id_in(path), *pinned)
+        group = self.translations.get(path, path)
+        return (*keywords_of(front_matter), *id_in(path), *self._pinned.get(group, ()), *self._named.get(group, ()))
 
     def of_text(self, heading_hierarchy: Iterable[str], content: str) -> tuple[str, ...]:
         """Returns the synonyms for the words of a chunk."""
@@ -126,7 +126,8 @@ class ReaderWords:
 
     def names_of(self, path: str, front_matter: Mapping[str, Any]) -> AddedNames:
         """Returns what `headings_of` returns, the further titles of a page, and the questions pinned to it."""
-        return headings_of(path, front_matter), self._pinned_to(path, self.home_pins), self._pinned_to(path, self.pins)
+        group = self.translations.get(path, path)
+        return headings_of(path, front_matter), self._named.get(group, ()), self._pinned.get(group, ())
 
     def warnings(self, pages: Iterable[PlacedPage]) -> tuple[str, ...]:
         """Returns a warning for every synonym and pin that can never match, and for pins of one question to several
@@ -163,9 +164,20 @@ class ReaderWords:
                 )
         return tuple(wrong)
 
-    def _pinned_to(self, path: str, pins: Mapping[str, str]) -> tuple[str, ...]:
-        group = self.translations.get(path, path)
-        return tuple(question for question, page in pins.items() if self.translations.get(page, page) == group)
+    @cached_property
+    def _pinned(self) -> Mapping[str, Sequence[str]]:
+        return self._by_page(self.pins)
+
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[str]]:
+        return self._by_page(self.home_pins)
+
+    def _by_page(self, pins: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        """Returns the questions of each page, which is named as in `translations` if it has some."""
+        questions: dict[str, list[str]] = defaultdict(list)
+        for question, path in pins.items():
+            questions[self.translations.get(path, path)].append(question)
+        return {page: tuple(listed) for page, listed in questions.items()}
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:

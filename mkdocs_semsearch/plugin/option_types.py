@@ -130,7 +130,7 @@ def _not_text(value: object) -> str:
     if isinstance(value, bool):
         spellings = "yes, on and true" if value else "no, off and false"
         return f"{value}, as YAML reads the words {spellings}: write it in quotes"
-    return f"{value!r}, which is not text: write it in quotes"
+    return f"{'null' if value is None else value}, which is not text: write it in quotes"
 
 
 def url(placeholder: str = "") -> Value[str | None]:

@@ -229,11 +229,14 @@ class MkDocsPages:
 
 
 def _is_read_as_navigation(file: File, config: MkDocsConfig) -> bool:
-    """Returns whether a page is a list of links for mkdocs-literate-nav, which takes what it reads out of `nav`."""
+    """Returns whether a page is a list of links for mkdocs-literate-nav, which takes what it reads out of `nav`.
+
+    Readers come to the index page of a folder by its address, whatever the navigation says.
+    """
     plugin = config.plugins.get("literate-nav")
     name = plugin.config.get("nav_file") if plugin is not None else None
     is_marked = file.inclusion.is_not_in_nav()  # type: ignore[no-untyped-call]
-    return bool(name) and is_marked and f"/{file.src_uri}".endswith(f"/{name}")
+    return bool(name) and is_marked and file.name != "index" and f"/{file.src_uri}".endswith(f"/{name}")
 
 
 def _is_hidden_from_theme(page: Page, config: MkDocsConfig, *, in_navigation: bool) -> bool:

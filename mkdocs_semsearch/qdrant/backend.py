@@ -221,7 +221,7 @@ class QdrantBackend:
         )
 
     def neighbors(self, chunks: Sequence[int], among: NDArray[np.bool_] | None = None) -> Iterator[Neighbors]:
-        """Yields for each chunk its nearest neighbours, nearest first, see `Backend`; sends only one request."""
+        """Yields for each chunk its nearest neighbours, nearest first, see `Backend`; sends few requests."""
         return self._reader.neighbors(chunks, among)
 
     def count_pages(self, field: str) -> Sequence[tuple[Any, int]]:

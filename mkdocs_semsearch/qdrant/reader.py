@@ -77,6 +77,9 @@ WINDOW = 1000
 _NAMES = 256
 """Greatest number of chunks with a title, a heading or an identifier that are read; chosen, not measured."""
 
+_MOST_IDS = 1_000_000
+"""Greatest number of ids of points in one batch of requests: Qdrant takes 32 MB by default."""
+
 _OVERSAMPLING = 1.5
 """Number of chunks compared in 16 bits for each returned one, because 8-bit vectors can order near neighbours wrongly;
 chosen, not measured."""
@@ -151,14 +154,15 @@ class CollectionReader:
             return self._client.count(self._collection, exact=True).count
 
     def neighbors(self, rows: Sequence[int], among: NDArray[np.bool_] | None) -> Iterator[Neighbors]:
-        """Yields for each chunk its nearest neighbours, nearest first, see `Backend`; sends only one request."""
-        allowed = None
-        if among is not None:
-            allowed = models.Filter(must_not=[models.HasIdCondition(has_id=[*np.flatnonzero(~among).tolist()])])
+        """Yields for each chunk its nearest neighbours, nearest first, see `Backend`; sends few requests."""
+        left_out = [] if among is None else np.flatnonzero(~among).tolist()
+        allowed = models.Filter(must_not=[models.HasIdCondition(has_id=[*left_out])]) if left_out else None
         requests = [self._request(query=row, using=MEANING, limit=self._neighbors, filter=allowed) for row in rows]
-        for points in self._answers(requests):
-            rows_near = np.array([point.id for point in points], np.int64)
-            yield Neighbors(rows_near, np.array([point.score for point in points], np.float32))
+        at_once = max(1, _MOST_IDS // max(1, len(left_out)))
+        for start in range(0, len(requests), at_once):
+            for points in self._answers(requests[start : start + at_once]):
+                rows_near = np.array([point.id for point in points], np.int64)
+                yield Neighbors(rows_near, np.array([point.score for point in points], np.float32))
 
     def find(
         self,
@@ -189,16 +193,19 @@ class CollectionReader:
         if identifier is not None:
             whole = models.SparseVector(indices=[identifier], values=[1.0])
             sides.append({"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES})
-        for some in filter(None, (names, distinctive)):
-            sides.append({"filter": _named(some, allowed), "limit": _NAMES})
+        if names:  # titles and pins apart from headings, of which there may be more than the limit
+            sides += ({"filter": named(names, allowed), "limit": _NAMES} for named in (_titled, _headed))
+        if distinctive:
+            sides.append({"filter": _named(distinctive, allowed), "limit": _NAMES})
         if heading:
             sides.append({"filter": _with_heading(heading, allowed), "limit": WINDOW})
         requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME, PIN_NAME]) for side in sides]
         if vector is not None:
             requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
         answers = iter(self._answers(requests))
-        sent = (words, identifier is not None, names, distinctive, heading)
-        worded, identified, named, headings, with_all_words = (next(answers) if request else () for request in sent)
+        sent = (words, identifier is not None, names, names, distinctive, heading)
+        worded, identified, titles, *others = (next(answers) if request else [] for request in sent)
+        named, headings, with_all_words = titles + others[0], *others[1:]
         equal = [row for name in distinctive for row in _ranks(headings, name, plurals=True)]
         pinned = titled = headed = np.array([], np.int64)
         for place, name in enumerate(names):
@@ -321,11 +328,17 @@ def _of_rule(rule: str, ranks: Mapping[int, int]) -> NDArray[np.int64]:
     return np.array([row for row, rank in ranks.items() if RULES[rank] == rule], np.int64)
 
 
-def _named(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:
+def _titled(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:
     others = [other for name in names for other in other_numbers(name)]
-    titles = models.FieldCondition(key=TITLE_NAME, match=models.MatchAny(any=[*names, *others]))
-    headings = models.FieldCondition(key=HEADING_NAME, match=models.MatchAny(any=[*names]))
-    return _all_of([models.Filter(should=[titles, headings])], allowed)
+    return _all_of([models.FieldCondition(key=TITLE_NAME, match=models.MatchAny(any=[*names, *others]))], allowed)
+
+
+def _headed(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:
+    return _all_of([models.FieldCondition(key=HEADING_NAME, match=models.MatchAny(any=[*names]))], allowed)
+
+
+def _named(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:
+    return models.Filter(should=[_titled(names, allowed), _headed(names, allowed)])
 
 
 def _with_heading(heading: Sequence[Sequence[str]], allowed: models.Filter | None) -> models.Filter:

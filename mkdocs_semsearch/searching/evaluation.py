@@ -164,7 +164,7 @@ def _wrong_key(item: Mapping[str, Any]) -> str:
             return f"{key} must be text, not {json.dumps(value, ensure_ascii=False)}"
         if key in _LISTS and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
             return f"{key} must be a list of texts, not {json.dumps(value, ensure_ascii=False)}"
-        close = get_close_matches(key, (*_TEXTS, *_LISTS), n=1, cutoff=0.8)
+        close = get_close_matches(key, (*_TEXTS, *_LISTS), n=1, cutoff=0.9)
         if close and close[0] != key:
             return f"there is no key {key} (did you mean {close[0]}?)"
     return ""

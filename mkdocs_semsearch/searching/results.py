@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -372,14 +372,17 @@ def related_pages(
     for _ in range(_MOST_ROUNDS):
         if len(found) >= limit or not others.any():
             break
-        others[list(found)] = False
-        found |= _pages_of(chunk_map, neighbors(chunks, others[chunk_map.page_of]), others, len(chunks))
-    return tuple(sorted(found.values(), key=lambda one: (-one.score, one.chunk))[:limit])
+        others[[chunk_map.page_of[one.chunk] for one in found]] = False
+        # These are farther, whatever their means: the lists of the first search had no room for them.
+        further = _pages_of(chunk_map, neighbors(chunks, others[chunk_map.page_of]), others, len(chunks))
+        least = found[-1].score if found else 1.0
+        found += [replace(one, score=min(one.score, least)) for one in further]
+    return tuple(found[:limit])
 
 
 def _pages_of(
     chunk_map: ChunkMap, near: Iterable[Neighbors], others: NDArray[np.bool_], chunks: int
-) -> dict[int, RelatedPage]:
+) -> list[RelatedPage]:
     totals: dict[int, float] = defaultdict(float)
     nearest: dict[int, tuple[float, int]] = {}
     for neighbors in near:
@@ -391,7 +394,8 @@ def _pages_of(
                 nearest[other] = max(nearest.get(other, (0.0, chunk)), (similarity, chunk))
         for other, similarity in best.items():
             totals[other] += similarity / chunks
-    return {other: RelatedPage(score, nearest[other][1], nearest[other][0]) for other, score in totals.items()}
+    ranked = sorted(totals, key=lambda other: (-totals[other], other))
+    return [RelatedPage(totals[other], nearest[other][1], nearest[other][0]) for other in ranked]
 
 
 _NO_WORDS = Matcher(frozenset(), None, WordStems(lambda word: ()))

@@ -24,6 +24,7 @@ from mkdocs_semsearch.errors import (
     IndexFolderError,
     IndexNotFoundError,
     SemsearchError,
+    StoreUnavailableError,
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
@@ -275,7 +276,7 @@ class LiveIndex:
         try:
             if self._update is not None:
                 self._update()
-        except IndexNotFoundError as error:
+        except (IndexNotFoundError, StoreUnavailableError) as error:
             self._complain("update", "unreachable", f"{error} {self._what_stays()}")
             return False
         except Exception as error:  # whatever a publisher sends, the thread must go on watching

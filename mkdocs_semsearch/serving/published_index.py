@@ -190,15 +190,18 @@ def _check_address(url: str) -> None:
     if parts.scheme not in ("http", "https") or not parts.netloc:
         shown = re.sub(r"//.*@", "//", url)
         raise ConfigurationError(f"{shown!r} is not an http or https URL: name one, or a folder.")
+    escapes = "write / as %2F, ? as %3F, # as %23, @ as %40 and a comma as %2C"
     try:
         _ = parts.port
-        is_clear = not re.search("[:@]", parts.netloc) or "@" not in url.partition(parts.netloc)[2]
     except ValueError:
-        is_clear = False
-    if not is_clear:
         raise ConfigurationError(
             "The URL of an index has no readable host and port: the port must be a number from 0 to 65535, and in a "
-            "user name, password or path write / as %2F, ? as %3F, # as %23, @ as %40 and a comma as %2C."
+            f"user name or password {escapes}."
+        ) from None
+    if re.search("[:@]", parts.netloc) and "@" in url.partition(parts.netloc)[2]:
+        raise ConfigurationError(
+            "It is not clear where the password in the URL of an index ends: write @ in its path as %40, and in a user "
+            f"name or password {escapes}."
         )
 
 
@@ -227,7 +230,7 @@ def folder_of(index: str | Path) -> Path:
     return default_folder(str(index)) if is_url(str(index)) else Path(index)
 
 
-def local_folder(index: str | Path) -> Path:
+def local_folder(index: str | Path, store_url: str | None = None) -> Path:
     """Returns the folder of an index; for a URL, updates the copy in this user's cache and returns its folder.
 
     If the URL does not answer, the existing copy is used.
@@ -238,7 +241,7 @@ def local_folder(index: str | Path) -> Path:
     """
     if not is_url(str(index)):
         return folder_of(index)
-    published = PublishedIndex(str(index), folder_of(index))
+    published = PublishedIndex(str(index), folder_of(index), store_url)
     try:
         published.update()
     except IndexNotFoundError as error:
@@ -260,13 +263,15 @@ class PublishedIndex:
         url: URL of the index, of its manifest, or of a site that has the index under `semsearch/`; it may have a user
             name and a password, which no message repeats.
         folder: folder of the copy.
+        store_url: URL of the cluster with the chunks, if they are in one; by default the value of `QDRANT_URL`.
 
     Raises:
         ConfigurationError: the URL is not an http or https URL, or its host and port are not clear.
     """
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, folder: Path, store_url: str | None = None) -> None:
         _check_address(url)
+        self._store_url = store_url
         address = without_credentials(url)
         self.folder = folder
         base = address.partition("#")[0].partition("?")[0].removesuffix(MANIFEST).rstrip("/") + "/"
@@ -315,6 +320,7 @@ class PublishedIndex:
                     f"The copy of {place} in {self.folder} could not be written ({reason(cause)}): "
                     "make room or allow writing there, or let XDG_CACHE_HOME name another folder."
                 ) from cause
+            self._verified = True
             shutil.rmtree(self.folder / DOWNLOADS, ignore_errors=True)
         self._places, self._tag = [place], tag
         return is_new
@@ -363,7 +369,7 @@ class PublishedIndex:
         for name, path in fetched.items():
             _link(path, staging / name)
         try:
-            try_build(manifest, staging, place, given_up=self._closed)
+            try_build(manifest, staging, place, given_up=self._closed, store_url=self._store_url)
         except IndexCorruptError as error:
             self._refused = manifest, str(error), time.monotonic() + SECONDS_UNTIL_RETRY
             raise

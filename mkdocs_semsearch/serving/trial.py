@@ -55,7 +55,9 @@ QUERIES = (
 """Queries for the trial, among them the longest ones, which need the most tokens, memory and time."""
 
 
-def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event) -> None:
+def try_build(
+    manifest: Manifest, build_dir: Path, place: str, *, given_up: threading.Event, store_url: str | None = None
+) -> None:
     """Opens a build in a separate process and runs some queries.
 
     Args:
@@ -63,6 +65,7 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
         build_dir: folder of the build; its files are already verified.
         place: origin of the build, for messages.
         given_up: cancels the trial when set.
+        store_url: URL of the cluster with the chunks; by default the value of `QDRANT_URL`.
 
     Raises:
         IndexCorruptError: the build cannot be opened and searched within the limits.
@@ -76,19 +79,25 @@ def try_build(manifest: Manifest, build_dir: Path, place: str, *, given_up: thre
             (folder / manifest.build_id).symlink_to(build_dir.resolve(), target_is_directory=True)
         except OSError:  # systems without symbolic links for users have no process limits either
             return
-        problem, is_passing = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up)
-    if is_passing:
+        problem, is_temporary = _run(folder, MEMORY + MEMORY_FACTOR * manifest.size, given_up, store_url)
+    if is_temporary:
         raise StoreUnavailableError(f"The index at {place} cannot be tried: {problem}")
     if problem:
         raise IndexCorruptError(f"The index at {place} is refused: {problem}")
 
 
-def _run(folder: Path, memory: int, given_up: threading.Event) -> tuple[str, bool]:
-    """Returns the problem of a build, empty if there is none, and whether it is only that a cluster does not answer."""
+def _run(folder: Path, memory: int, given_up: threading.Event, store_url: str | None) -> tuple[str, bool]:
+    """Returns the problem of a build, empty without one, and whether it is temporary: a cluster does not answer."""
     # With -P, Python files in the current folder are not imported.
     command = [sys.executable, "-P", "-m", __name__, str(folder), str(memory)]
     with tempfile.TemporaryFile(dir=folder) as stderr:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            env={**os.environ, "QDRANT_URL": store_url} if store_url else None,
+        )
         try:
             code = _wait(process, given_up)
         finally:

@@ -160,6 +160,15 @@ def test_a_pinned_question_puts_its_page_before_titles_and_boosted_pages(ask, mo
         assert scores[0] == results[0]["sections"][0]["score"] == 1
 
 
+@pytest.mark.parametrize("kind", ["qdrant in memory", "qdrant engine"])
+def test_a_pin_is_found_among_more_headings_than_are_read(tmp_path, kind):
+    names = [f"thing {number}" for number in range(260)]
+    pages = [made_page(f"{name}.md", f"Samples of {name}.", title=name, headings=["Examples"]) for name in names]
+    pages.append(made_page("z.md", "All of them at once.", title="Gallery"))
+    with qdrant(kind, tmp_path, pages, pins={"examples": "z.md"}) as searcher:
+        assert searcher.search("examples", granularity="page")[0].page.path == "z.md"
+
+
 @pytest.mark.parametrize(("language", "path"), [("en", "leave.md"), ("es", "leave.es.md"), ("pt", "leave.md")])
 def test_a_question_that_is_pinned_to_a_page_is_pinned_to_its_translations(ask, language, path):
     first, *_ = ask("about sessions", language=language)["results"]
@@ -175,6 +184,7 @@ def test_pins_of_an_index_of_an_earlier_version_count_as_titles():
     assert readers.names_of("auth.md", {}) == (("auth",), ("Wing",), ("the gist",))
     written = readers.to_json()
     assert ReaderWords.of(written) == readers
+    assert ReaderWords.of({"pins": {}, "home_pins": ["gone"]}) == ReaderWords()
     earlier = ReaderWords.of({"pins": written["pins"]})
     assert earlier.names_of("auth.md", {}) == (("auth",), ("the gist", "Wing"), ())
 

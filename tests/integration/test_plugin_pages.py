@@ -359,26 +359,29 @@ def test_pages_that_exclude_search_hides_are_left_out(site):
     assert "nowhere" not in output
 
 
-def test_lists_of_links_that_literate_nav_reads_are_left_out(site):
-    """As mkdocs-literate-nav marks the files that it reads, unless they are in the navigation, too."""
+@pytest.mark.parametrize("name", ["SUMMARY", "README"])
+def test_lists_of_links_that_literate_nav_reads_are_left_out(site, name):
+    """As mkdocs-literate-nav marks the files that it reads, unless they are in the navigation, or index pages."""
     site.add_hook(
         "from mkdocs.config.config_options import Type\n"
         "from mkdocs.plugins import BasePlugin\n"
         "from mkdocs.structure.files import InclusionLevel\n"
         "class LiterateNav(BasePlugin):\n"
-        "    config_scheme = (('nav_file', Type(str, default='SUMMARY.md')),)\n"
+        f"    config_scheme = (('nav_file', Type(str, default='{name}.md')),)\n"
         "def on_config(config):\n"
         "    config.plugins['literate-nav'] = plugin = LiterateNav()\n"
         "    plugin.load_config({})\n"
         "def on_files(files, config):\n"
         "    for file in files:\n"
-        "        if file.src_uri in ('SUMMARY.md', 'api/SUMMARY.md', 'shown/SUMMARY.md'):\n"
+        f"        if file.src_uri in ('api/{name}.md', 'shown/{name}.md'):\n"
         "            file.inclusion = InclusionLevel.NOT_IN_NAV\n"
     )
-    site.config |= {"nav": ["index.md", "shown/SUMMARY.md"], "not_in_nav": "*_SUMMARY.md\n"}
-    names = ("SUMMARY", "api/SUMMARY", "shown/SUMMARY", "unread/SUMMARY", "A_SUMMARY")
-    site.write({f"{name}.md": "# Summary\n\n- [Start](/index.md)\n" for name in names}).build(strict=False)
-    assert sorted(site.paths()) == ["A_SUMMARY.md", "index.md", "shown/SUMMARY.md", "unread/SUMMARY.md"]
+    site.config |= {"nav": ["start.md", f"shown/{name}.md"], "not_in_nav": f"*_{name}.md\n"}
+    paths = [f"{path}{name}.md" for path in ("A_", "api/", "shown/", "unread/")]
+    site.write(dict.fromkeys(("start.md", f"{name}.md", *paths), "# Summary\n\n- [Start](/start.md)\n"))
+    site.build(strict=False)
+    left_out = {"SUMMARY.md", "api/SUMMARY.md"} if name == "SUMMARY" else set()
+    assert {"start.md", f"{name}.md", *paths} - set(site.paths()) == left_out
 
 
 def test_front_matter_of_folders_counts(site):

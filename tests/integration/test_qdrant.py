@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("qdrant_client")
 
+import mkdocs_semsearch
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError, IndexCorruptError, StoreUnavailableError
 from mkdocs_semsearch.qdrant import collection
@@ -274,9 +275,24 @@ def test_a_published_build_is_copied_when_its_cluster_answers(server, build, tmp
         server.refuse = (503, "", 1000)
         with pytest.raises(StoreUnavailableError, match="cannot be tried: The Qdrant cluster "):
             published.update()
+        live = LiveIndex(published.folder, update=published.update)
+        live.refresh()
+        assert live.health.update == "unreachable"
         server.refuse = None
         assert published.update() is True
     assert ask(tmp_path / "copy").results[0].page.path == "keys.md"
+
+
+def test_a_published_index_is_opened_with_the_cluster_that_a_program_names(server, build, tmp_path, monkeypatch):
+    build(PAGES)
+    monkeypatch.delenv("QDRANT_URL")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    copy_index(build.index, tmp_path / "web" / "semsearch")
+    with (
+        publisher(tmp_path / "web") as (url, _),
+        mkdocs_semsearch.open_searcher(url, embedder=WordHashEmbedder(), store_url=server.url) as searcher,
+    ):
+        assert searcher.search(QUERY).results[0].page.path == "keys.md"
 
 
 def test_mkdocs_build_and_the_command_line(server, tmp_path):

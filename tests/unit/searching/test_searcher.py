@@ -522,6 +522,20 @@ def test_a_long_page_whose_nearest_chunks_are_its_own_has_related_pages(tmp_path
     assert [result.score for result in near] == sorted((result.score for result in near), reverse=True)
 
 
+def test_a_page_near_one_section_of_a_long_page_stays_before_pages_that_are_searched_afterwards(tmp_path):
+    own = [f"Vault part {number}: seal the vault, open the vault, copy the vault." for number in range(40)]
+    long = made_page("vault.md", "Hinges of the steel door squeak.", *own)
+    near = made_page("door.md", "Hinges of the steel door squeak loudly.")
+    others = [made_page(f"{word}.md", f"The {word} is near the vault.") for word in ("wall", "roof")]
+    with opened(tmp_path / "index", [long, near, *others]) as searcher:
+        found = [[result.page.path for result in searcher.related("vault.md", limit=limit)] for limit in (1, 2, 3)]
+        scores = [result.score for result in searcher.related("vault.md", limit=3)]
+    assert found[0] == ["door.md"]
+    assert found[2][:2] == found[1]
+    assert found[1][:1] == found[0]
+    assert scores == sorted(scores, reverse=True)
+
+
 @pytest.mark.parametrize("address", ["keys", "/keys/", "keys.html", "keys/index.html", "keys/index.md", "/keys.md"])
 def test_an_address_in_place_of_a_path_is_refused_with_the_path(searcher, address):
     for ask in (searcher.page, searcher.related):

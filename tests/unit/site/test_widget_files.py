@@ -87,6 +87,8 @@ def test_the_widget_knows_the_languages_for_which_a_site_has_its_own_texts(setti
     for language in ("it", "de"):
         (folder / f"{language}.json").write_text('{"search": "Trova"}')
     shutil.copy(theme_dir() / "assets/semsearch/strings/en.json", folder)  # as `--widget` copies it into a site
+    (folder / "._it.json").write_text("made by a Mac")
+    (folder / "fr.json").mkdir()
     assert body(settings, folders=[tmp_path / "docs", theme_dir()])["own_strings"] == ["de", "it"]
     assert "own_strings" not in body(settings, folders=[theme_dir()])
 
