@@ -378,10 +378,9 @@ def test_lists_of_links_that_literate_nav_reads_are_left_out(site, name):
     )
     site.config |= {"nav": ["start.md", f"shown/{name}.md"], "not_in_nav": f"*_{name}.md\n"}
     paths = [f"{path}{name}.md" for path in ("A_", "api/", "shown/", "unread/")]
-    site.write(dict.fromkeys(("start.md", f"{name}.md", *paths), "# Summary\n\n- [Start](/start.md)\n"))
-    site.build(strict=False)
-    left_out = {"SUMMARY.md", "api/SUMMARY.md"} if name == "SUMMARY" else set()
-    assert {"start.md", f"{name}.md", *paths} - set(site.paths()) == left_out
+    site.write(dict.fromkeys(("start.md", *paths), "# Summary\n\n- [Start](/start.md)\n")).build(strict=False)
+    left_out = {"api/SUMMARY.md"} if name == "SUMMARY" else set()
+    assert {"start.md", *paths} - set(site.paths()) == left_out
 
 
 def test_front_matter_of_folders_counts(site):
