@@ -666,6 +666,7 @@ def test_a_result_whose_title_has_a_word_of_the_question_is_not_shown_as_by_mean
     def unmarked(body):
         for result in body["results"]:
             result.pop("more_sections", None)
+            result["scores"]["lexical"] = 0
             for section in result["sections"]:
                 section.update(highlights=[], excerpt="Other words.", content="Other words.")
         return body | {"corrected": {"token": "authentication"}}
