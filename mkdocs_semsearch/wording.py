@@ -1,7 +1,8 @@
-"""Formats numbers for people: a count with its noun, and the size of files; and makes texts safe for a terminal."""
+"""Formats numbers for people: a count with its noun, and the size of files; and makes texts safe to show."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 
@@ -29,3 +30,8 @@ def visible(text: str, kept: str = "") -> str:
     """
     instead = {"Cc": " ", "Cf": ""}
     return "".join(c if c in JOINERS or c in kept else instead.get(unicodedata.category(c), c) for c in text)
+
+
+def without_login(url: str) -> str:
+    """Returns a URL that cannot be read without all that may be its user name and password, for messages."""
+    return re.sub(r"//.*@", "//", url)

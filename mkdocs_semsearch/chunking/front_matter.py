@@ -279,7 +279,7 @@ class FacetReader:
             self._check_keywords(document)
 
     def _check_keywords(self, document: Document) -> None:
-        """Reports keywords that are not text, that YAML has changed, or that are beyond the greatest number."""
+        """Reports keywords that are not text or that YAML has changed, and if there are too many of them."""
         name = "Front matter field 'search.keywords'"
         read = _listed(_search_field(document, "keywords"))
         others = [_describe(word) for word in read if isinstance(word, bool | Mapping | list | tuple | set)]
@@ -354,7 +354,7 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 def _enumeration(items: Iterable[str]) -> str:
-    """Returns the first three of some different descriptions, and the number of the others."""
+    """Joins the first three different descriptions with commas, and adds the number of the others."""
     different = list(dict.fromkeys(items))
     more = f" and {len(different) - 3} more" if len(different) > 3 else ""
     return ", ".join(different[:3]) + more

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -20,8 +20,8 @@ MOST_KEYWORDS = 50
 """Number of keywords of a page that are used."""
 
 
-class TranslatedPage(Protocol):
-    """A page of a site, whose translations are known."""
+class PlacedPage(Protocol):
+    """A page of a site."""
 
     @property
     def path(self) -> str:
@@ -31,15 +31,6 @@ class TranslatedPage(Protocol):
     @property
     def translations(self) -> Mapping[str, str]:
         """Language to URL, for the page and its translations; empty without translations."""
-        ...
-
-
-class PlacedPage(Protocol):
-    """A page of a site."""
-
-    @property
-    def path(self) -> str:
-        """Path of its source file."""
         ...
 
     @property
@@ -68,13 +59,14 @@ def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict
     return {} if home is None else {name: home for name in names if literal_name(name) not in {"", *pinned}}
 
 
-def translations_of(paths: Collection[str], pages: Iterable[TranslatedPage]) -> dict[str, str]:
+def translations_of(paths: Iterable[str], pages: Iterable[PlacedPage]) -> dict[str, str]:
     """Returns the pages that have translations, if one of these is among `paths`: path to a name of the whole group."""
     groups: dict[str, list[str]] = defaultdict(list)
     for page in pages:
         if page.translations:  # equal for all translations of a page
             groups[min(page.translations.values())].append(page.path)
-    return {path: group[0] for group in groups.values() if not set(paths).isdisjoint(group) for path in group}
+    wanted = frozenset(paths)
+    return {path: group[0] for group in groups.values() if not wanted.isdisjoint(group) for path in group}
 
 
 @dataclass(frozen=True)
@@ -106,11 +98,11 @@ class ReaderWords:
         """Returns the entries for the manifest; empty without synonyms and pins."""
         synonyms = {word: list(others) for word, others in self.synonyms.items()}
         pins = {**self.pins, **self.home_pins}
-        return {
-            **({"synonyms": synonyms} if synonyms else {}),
-            **({"pins": pins, "home_pins": list(self.home_pins)} if pins else {}),
-            **({"translations": dict(self.translations)} if self.translations else {}),
-        }
+        entries = {"synonyms": synonyms, "pins": pins, "translations": dict(self.translations)}
+        written: dict[str, Any] = {name: value for name, value in entries.items() if value}
+        if pins:
+            written["home_pins"] = list(self.home_pins)  # also if empty: without it all pins count as titles
+        return written
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""

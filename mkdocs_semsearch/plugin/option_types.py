@@ -86,7 +86,7 @@ def mapping(what: str) -> Entries[dict[str, str]]:
 
 
 class Entries(Value[T]):
-    """An option that is a mapping of texts to texts, whose errors name the first entry that is not.
+    """An option that is a mapping of texts to texts; an error names the first entry with something else.
 
     Attributes:
         lists: whether a value may also be a list of texts.

@@ -260,13 +260,17 @@ class SemsearchConfig(Options):
             graph=self.graph,  # type: ignore[arg-type]
             static=self._static_settings(),
             semantic_share=None if self.ranking.semantic is None else float(self.ranking.semantic),
-            synonyms=_read_synonyms(self.synonyms_file or self.synonyms),
+            synonyms=self._synonyms(),
             pins=dict(self.pins),
             related=self.related.count,
             related_title=self.related.title,
             facets_declared=bool(self.facets),
             lint=None if self.lint in ("off", None) else tuple(self.lint.quiet),
         )
+
+    def _synonyms(self) -> dict[str, tuple[str, ...]]:
+        given: Any = self.synonyms if self.synonyms_file is None else _read_synonyms(self.synonyms_file)
+        return {word: tuple(others) if isinstance(others, list) else (others,) for word, others in given.items()}
 
     @property
     def synonyms_file(self) -> Path | None:
@@ -288,27 +292,24 @@ def _glob(written: str) -> str:
     return written.replace("\\", "/")
 
 
-def _read_synonyms(given: object) -> dict[str, tuple[str, ...]]:
-    """Returns the synonyms of the option, or of the file that it names.
+def _read_synonyms(file: Path) -> dict[str, Any]:
+    """Reads a file of synonyms.
 
     Raises:
         ConfigurationError: the file cannot be read or has other content.
     """
-    if isinstance(given, Path):
-        import yaml
+    import yaml
 
-        file = given
-        try:
-            given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-            what = " ".join(reason(error).split())
-            raise ConfigurationError(f"Option 'synonyms': {file} cannot be read: {what}.") from None
-        if not isinstance(given, dict):
-            raise ConfigurationError(f"Option 'synonyms': {file} is not a mapping such as {{k8s: kubernetes}}.")
-        if wrong := types.wrong_entry(given, lists=True):
-            raise ConfigurationError(f"Option 'synonyms': {file}: {wrong}.")
-    assert isinstance(given, dict)
-    return {word: tuple(others) if isinstance(others, list) else (others,) for word, others in given.items()}
+    try:
+        given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        what = " ".join(reason(error).split())
+        raise ConfigurationError(f"Option 'synonyms': {file} cannot be read: {what}.") from None
+    if not isinstance(given, dict):
+        raise ConfigurationError(f"Option 'synonyms': {file} is not a mapping such as {{k8s: kubernetes}}.")
+    if wrong := types.wrong_entry(given, lists=True):
+        raise ConfigurationError(f"Option 'synonyms': {file}: {wrong}.")
+    return given
 
 
 def read_settings(options: Mapping[str, Any], config_file: Path | None) -> Settings:

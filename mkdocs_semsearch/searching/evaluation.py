@@ -138,10 +138,11 @@ def _read_line(line: str, place: str) -> EvaluationQuery:
         item = json.loads(line)
     except ValueError:
         item = None
-    wrong = _wrong_key(item) if isinstance(item, dict) else ""
-    if wrong:
+    if not isinstance(item, dict):
+        item = {}
+    if wrong := _wrong_key(item):
         raise QueryError(f"{place} is not a question: {wrong}.")
-    if not isinstance(item, dict) or not (item.get("query") or "").strip() or item.get("answer_page") is None:
+    if not (item.get("query") or "").strip() or item.get("answer_page") is None:
         raise QueryError(f"{place} is not a question: write {_FORM} on one line.")
     anchors = (item.get("answer_anchor"), *(item.get("also_anchors") or ()))
     return EvaluationQuery(

@@ -40,6 +40,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.http_client import HttpClient, Reply
 from mkdocs_semsearch.serving.trial import try_build
+from mkdocs_semsearch.wording import without_login
 
 PATIENCE_SECONDS = 120
 SLOWEST_BYTES_PER_SECOND = 20_000
@@ -188,8 +189,7 @@ def _check_address(url: str) -> None:
     except ValueError:  # such as brackets around something that is no IPv6 address
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        shown = re.sub(r"//.*@", "//", url)
-        raise ConfigurationError(f"{shown!r} is not an http or https URL: name one, or a folder.")
+        raise ConfigurationError(f"{without_login(url)!r} is not an http or https URL: name one, or a folder.")
     escapes = "write / as %2F, ? as %3F, # as %23, @ as %40 and a comma as %2C"
     try:
         _ = parts.port
@@ -300,7 +300,7 @@ class PublishedIndex:
         """
         self._closed.clear()
         has_copy = self.has_copy()
-        # Without a complete copy, "not changed" would leave it so until the next build.
+        # If a file is missing here, the answer "not changed" would leave it missing until the next build.
         found = self._published(self._tag if has_copy else None)
         if found is None:
             return False

@@ -19,6 +19,7 @@ from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.errors import ConfigurationError, reason
 from mkdocs_semsearch.searching.query import DEFAULT_LIMIT, MAX_LIMIT
 from mkdocs_semsearch.serving.admission import MAX_CONCURRENT, REQUEST_SECONDS, parse_rate
+from mkdocs_semsearch.wording import without_login
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -225,10 +226,10 @@ def parse_named_index(text: str) -> tuple[str, str]:
     if name and not place:
         raise ConfigurationError(f"The index {name!r} has no place: write {name}=/srv/{name}/semsearch-index.")
     if not name:
-        shown = re.sub("//.*@", "//", text)
         raise ConfigurationError(
-            f"The index {shown!r} has no name: for one of several, write latest=/srv/latest/semsearch-index; "
-            "if it is the only one, write it without --index, or in SEMSEARCH_INDEX."
+            f"The index {without_login(text)!r} has no name: for one of several, write "
+            "latest=/srv/latest/semsearch-index; if it is the only one, write it without --index, or in "
+            "SEMSEARCH_INDEX."
         )
     return name, place
 
