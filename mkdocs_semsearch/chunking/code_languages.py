@@ -22,58 +22,17 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
 _CANONICAL = {
-    "c++": "cpp",
-    "c#": "csharp",
-    "console": "bash",
-    "cs": "csharp",
-    "docker": "dockerfile",
-    "ir": "r",
-    "ipython": "python",
-    "ipython2": "python",
-    "ipython3": "python",
-    "golang": "go",
-    "js": "javascript",
-    "jsonc": "json",
-    "jsx": "javascript",
-    "kt": "kotlin",
-    "ksh": "bash",
-    "make": "makefile",
-    "md": "markdown",
-    "node": "javascript",
-    "objc": "objective-c",
-    "objectivec": "objective-c",
-    "ps1": "powershell",
-    "py": "python",
-    "py3": "python",
-    "pycon": "python",
-    "pycon3": "python",
-    "pyodide": "python",
-    "python3": "python",
-    "rb": "ruby",
-    "rs": "rust",
-    "sh": "bash",
-    "shell": "bash",
-    "shell-session": "bash",
-    "ts": "typescript",
-    "yml": "yaml",
+    "c++": "cpp", "c#": "csharp", "console": "bash", "cs": "csharp", "docker": "dockerfile", "ir": "r",
+    "ipython": "python", "ipython2": "python", "ipython3": "python", "golang": "go", "js": "javascript",
+    "jsonc": "json", "jsx": "javascript", "kt": "kotlin", "ksh": "bash", "make": "makefile", "md": "markdown",
+    "node": "javascript", "objc": "objective-c", "objectivec": "objective-c", "ps1": "powershell", "py": "python",
+    "py3": "python", "pycon": "python", "pycon3": "python", "pyodide": "python", "python3": "python", "rb": "ruby",
+    "rs": "rust", "sh": "bash", "shell": "bash", "shell-session": "bash", "ts": "typescript", "yml": "yaml",
     "zsh": "bash",
-}
-_NO_LANGUAGE = frozenset(
-    {
-        "",
-        "default",
-        "ipynb",
-        "no-highlight",
-        "nohighlight",
-        "none",
-        "output",
-        "plain",
-        "plaintext",
-        "raw",
-        "text",
-        "txt",
-    }
-)
+}  # fmt: skip
+_NO_LANGUAGE = frozenset({
+    "", "default", "ipynb", "no-highlight", "nohighlight", "none", "output", "plain", "plaintext", "raw", "text", "txt",
+})  # fmt: skip
 _MARKS = r"(?:[ \t]*\(\d+\)!)+[ \t]*"
 _ANNOTATION = re.compile(rf"[ \t]*(?:/\*{_MARKS}\*/|<!--{_MARKS}-->|(?:#|//|--|;|%){_MARKS}$)", re.MULTILINE)
 _PREFIXES = ("language-", "lang-", "highlight-", "hl-")

@@ -20,62 +20,16 @@ LINE_BREAK = "\0"
 CODE_TAGS = frozenset({"code", "samp", "tt"})
 HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
-_DROPPED_TAGS = frozenset(
-    {
-        "-comment",
-        "audio",
-        "button",
-        "canvas",
-        "clipboard-copy",
-        "embed",
-        "iframe",
-        "input",
-        "link",
-        "meta",
-        "nav",
-        "noscript",
-        "object",
-        "script",
-        "select",
-        "style",
-        "svg",
-        "template",
-        "textarea",
-        "title",
-        "video",
-    }
-)
-_DROPPED_CLASSES = frozenset(
-    {
-        "anchor-link",
-        "boring",
-        "clipboard-copy-txt",
-        "data-footnote-backref",
-        "doc-backlinks",
-        "doc-labels",
-        "footnote-backref",
-        "footnote-ref",
-        "hash-link",
-        "header-anchor",
-        "headerlink",
-        "jp-InputPrompt",
-        "jp-OutputPrompt",
-        "katex-html",
-        "lineno",
-        "linenodiv",
-        "linenos",
-        "md-annotation",
-        "md-tooltip",
-        "mkdocstrings-source",
-        "permalink",
-        "pyodide-editor-bar",
-        "sl-anchor-link",
-        "subheading-anchor",
-        "td-heading-self-link",
-        "toc",
-        "tooltiptext",
-    }
-)
+_DROPPED_TAGS = frozenset({
+    "-comment", "audio", "button", "canvas", "clipboard-copy", "embed", "iframe", "input", "link", "meta", "nav",
+    "noscript", "object", "script", "select", "style", "svg", "template", "textarea", "title", "video",
+})  # fmt: skip
+_DROPPED_CLASSES = frozenset({
+    "anchor-link", "boring", "clipboard-copy-txt", "data-footnote-backref", "doc-backlinks", "doc-labels",
+    "footnote-backref", "footnote-ref", "hash-link", "header-anchor", "headerlink", "jp-InputPrompt", "jp-OutputPrompt",
+    "katex-html", "lineno", "linenodiv", "linenos", "md-annotation", "md-tooltip", "mkdocstrings-source", "permalink",
+    "pyodide-editor-bar", "sl-anchor-link", "subheading-anchor", "td-heading-self-link", "toc", "tooltiptext",
+})  # fmt: skip
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 
@@ -211,47 +165,11 @@ def _is_tex(annotation: LexborNode) -> bool:
     return annotation.attributes.get("encoding") == "application/x-tex"
 
 
-BLOCK_TAGS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-        "legend",
-        "li",
-        "main",
-        "menu",
-        "ol",
-        "optgroup",
-        "p",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    }
-)
+BLOCK_TAGS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li", "main", "menu", "ol",
+    "optgroup", "p", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+})  # fmt: skip
 """Elements that begin and end a line, except headings and `pre`."""
 
 _SPACED_TAGS = BLOCK_TAGS | HEADING_TAGS | {"button", "label", "pre"}

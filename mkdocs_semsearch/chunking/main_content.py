@@ -75,38 +75,15 @@ _CHROME_OF_BODY = ", ".join(
         _CHROME,
     )
 )
-_CHROME_LINKS = frozenset(
-    {
-        "back to top",
-        "edit on github",
-        "edit page",
-        "edit this page",
-        "edit this page on github",
-        "improve this page",
-        "next page",
-        "previous page",
-        "report an issue",
-        "skip to content",
-        "skip to main content",
-        "view page source",
-    }
-)
-_VIEWS = frozenset(  # classes that Docusaurus and Docsy give the root or the body of a page
-    {
-        "blog-archive-page",
-        "blog-authors-list-page",
-        "blog-authors-posts-page",
-        "blog-list-page",
-        "blog-tags-list-page",
-        "blog-tags-post-list-page",
-        "docs-tag-doc-list-page",
-        "docs-tags-doc-list-page",
-        "docs-tags-list-page",
-        "search-page-wrapper",
-        "td-taxonomy",
-        "td-term",
-    }
-)
+_CHROME_LINKS = frozenset({
+    "back to top", "edit on github", "edit page", "edit this page", "edit this page on github", "improve this page",
+    "next page", "previous page", "report an issue", "skip to content", "skip to main content", "view page source",
+})  # fmt: skip
+_VIEWS = frozenset({
+    "blog-archive-page", "blog-authors-list-page", "blog-authors-posts-page", "blog-list-page", "blog-tags-list-page",
+    "blog-tags-post-list-page", "docs-tag-doc-list-page", "docs-tags-doc-list-page", "docs-tags-list-page",
+    "search-page-wrapper", "td-taxonomy", "td-term",
+})  # fmt: skip
 _DOCUSAURUS_IDS = ("plugin-id-", "docs-version-", "docs-doc-id-")
 _PDOC_OBJECT = re.compile(r'<(?:section id="([^"]+)"|div id="([^"]+)" class="classattr")>')
 _NAMELESS = frozenset({"", "home", "index", "untitled"})
