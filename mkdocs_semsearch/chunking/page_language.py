@@ -25,32 +25,20 @@ _FOREIGN_SHARE = 0.02
 _ENGLISH_SHARE = 0.15
 """Least share of English stop words in an English text; code and names have fewer."""
 
-_SCRIPTS: Mapping[str, str] = {
-    "Jpan": "\u3040-\u30ff",
-    "Hani": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",
-    "Kore": "\uac00-\ud7af",
-    "Cyrl": "\u0400-\u04ff",
-    "Arab": "\u0600-\u06ff",
-    "Hebr": "\u0590-\u05ff",
-    "Grek": "\u0370-\u03ff",
-    "Thai": "\u0e00-\u0e7f",
-    "Deva": "\u0900-\u097f",
-    "Taml": "\u0b80-\u0bff",
+_SCRIPTS = {
+    "Jpan": ("ja", re.compile("[\u3040-\u30ff]")),
+    "Hani": ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
+    "Kore": ("ko", re.compile("[\uac00-\ud7af]")),
+    "Cyrl": ("ru", re.compile("[\u0400-\u04ff]")),
+    "Arab": ("ar", re.compile("[\u0600-\u06ff]")),
+    "Hebr": ("he", re.compile("[\u0590-\u05ff]")),
+    "Grek": ("el", re.compile("[\u0370-\u03ff]")),
+    "Thai": ("th", re.compile("[\u0e00-\u0e7f]")),
+    "Deva": ("hi", re.compile("[\u0900-\u097f]")),
+    "Taml": ("ta", re.compile("[\u0b80-\u0bff]")),
 }
-_IN_SCRIPT = {script: re.compile(f"[{characters}]") for script, characters in _SCRIPTS.items()}
+"""For each script its most frequent language, and its characters."""
 _LATIN = re.compile("[\0-\u036f]+")  # before all of these scripts
-_LANGUAGE_OF = {
-    "Jpan": "ja",
-    "Hani": "zh",
-    "Kore": "ko",
-    "Cyrl": "ru",
-    "Arab": "ar",
-    "Hebr": "he",
-    "Grek": "el",
-    "Thai": "th",
-    "Deva": "hi",
-    "Taml": "ta",
-}
 _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
 _PERSIAN = re.compile("[پچژگ]")
 
@@ -75,9 +63,9 @@ def page_language(document: Document, texts: Iterable[str]) -> str | None:
     text = "\n".join(islice(texts, 20))[:_CHARACTERS]
     letters = sum(map(str.isalpha, text))
     others = _LATIN.sub("", text)
-    scripts = {script: len(pattern.findall(others)) for script, pattern in _IN_SCRIPT.items()}
-    certain = max(scripts, key=lambda script: scripts[script], default="") if letters else ""
-    if scripts.get("Jpan", 0) > 0.1 * letters:  # Japanese is also written with Chinese characters
+    scripts = {script: len(pattern.findall(others)) for script, (_, pattern) in _SCRIPTS.items()}
+    certain = max(scripts, key=lambda script: scripts[script]) if letters else ""
+    if scripts["Jpan"] > 0.1 * letters:  # Japanese is also written with Chinese characters
         certain, scripts["Jpan"] = "Jpan", letters
     placed = language_of_place(document.url)
     if certain and scripts[certain] > _CERTAIN_SHARE * letters:
@@ -107,7 +95,7 @@ def _language_in(script: str, text: str) -> str:
         return "uk"
     if script == "Arab" and _PERSIAN.search(text):
         return "fa"
-    return _LANGUAGE_OF[script]
+    return _SCRIPTS[script][0]
 
 
 def _reads_as(candidate: str, stated: str | None, text: str) -> bool:
