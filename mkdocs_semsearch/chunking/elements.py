@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from mkdocs_semsearch.chunking.blocks import ApiObject, Block, PageItem
 from mkdocs_semsearch.chunking.code_languages import canonical_language, language_of_classes, without_annotations
-from mkdocs_semsearch.chunking.inline_text import child_nodes, class_names, flat_text, is_dropped, node_before
+from mkdocs_semsearch.chunking.inline_text import child_nodes, class_names, flat_text, is_blank, is_dropped, node_before
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -32,6 +32,7 @@ def anchor_of(heading: LexborNode) -> str | None:
     )
 
 
+_HIDING = frozenset({"hidden", "data-search-exclude"})
 _SEPARATOR = re.compile(r"[-–—|·•:]\s+(?=\S)")
 
 
@@ -52,22 +53,17 @@ def text_without_permalink(heading: LexborNode) -> str:
 
 def _text_of_button(heading: LexborNode) -> str:
     """Returns the text of a heading that is nothing but a button; empty for any other heading."""
-    parts = [node for node in child_nodes(heading) if node.tag != "-text" or (node.text_content or "").strip()]
-    button = parts[0] if [part.tag for part in parts] == ["button"] else None
-    if button is None or not {"hidden", "data-search-exclude"}.isdisjoint(button.attributes):
+    parts = [node for node in child_nodes(heading) if not is_blank(node)]
+    if [part.tag for part in parts] != ["button"] or not _HIDING.isdisjoint(parts[0].attributes):
         return ""
-    text = flat_text(button)
+    text = flat_text(parts[0])
     return text if _has_letters(text) else ""
 
 
 def _begins_without_text(heading: LexborNode) -> bool:
     """Returns whether a heading begins with something that has no text: an icon, or a comment."""
-    for node in child_nodes(heading):
-        if node.tag != "-text":
-            return not flat_text(node)
-        if (node.text_content or "").strip():
-            return False
-    return False
+    first = next((node for node in child_nodes(heading) if not is_blank(node)), None)
+    return first is not None and first.tag != "-text" and not flat_text(first)
 
 
 def _target_of_permalink(heading: LexborNode) -> str | None:
@@ -248,14 +244,10 @@ def is_code_table(table: LexborNode, attributes: dict[str, str | None]) -> bool:
     """Returns whether a table only puts line numbers beside code; Hugo writes such tables without classes."""
     if not _CODE_TABLES.isdisjoint(class_names(attributes)):
         return True
-    cells = table.css("td, th") if table.css_first("td > pre") is not None else []
-    numbers, code = cells if len(cells) == 2 else (None, None)
-    return (
-        numbers is not None
-        and code is not None
-        and code.css_first("pre") is not None
-        and (numbers.text() or "").replace("\n", " ").replace(" ", "").isdecimal()
-    )
+    if table.css_first("td > pre") is None or len(cells := table.css("td, th")) != 2:
+        return False
+    numbers, code = cells
+    return code.css_first("pre") is not None and (numbers.text() or "").replace("\n", "").replace(" ", "").isdecimal()
 
 
 def table_block(table: LexborNode) -> list[Block]:

@@ -117,9 +117,14 @@ def _follows_text(picture: LexborNode) -> bool:
 def node_before(node: LexborNode) -> LexborNode | None:
     """Returns the node before another one of the same parent, white space passed over; None if it is the first."""
     before = node.prev
-    while before is not None and before.tag == "-text" and not (before.text_content or "").strip():
+    while before is not None and is_blank(before):
         before = before.prev
     return before
+
+
+def is_blank(node: LexborNode) -> bool:
+    """Returns whether a node is only white space."""
+    return node.tag == "-text" and not (node.text_content or "").strip()
 
 
 def _is_whole_heading(picture: LexborNode) -> bool:

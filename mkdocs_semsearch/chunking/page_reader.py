@@ -38,6 +38,7 @@ from mkdocs_semsearch.chunking.inline_text import (
     class_names,
     flat_text,
     gap_before,
+    is_blank,
     is_dropped,
     is_tab_button,
     join_inline,
@@ -237,7 +238,7 @@ class _PageReader:
         """Takes the labels of panels with headings out of the children of a set of tabs."""
         kept: list[LexborNode] = []
         for child in children:
-            if child.tag == "-text" and not (child.text_content or "").strip():
+            if is_blank(child):
                 continue
             if child.tag == "div" and kept and kept[-1].tag == "label" and child.css_first(_HEADINGS) is not None:
                 self._labels[child.mem_id] = kept.pop()
