@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import FacetDeclaration, Manifest, publish_build
 from mkdocs_semsearch.artifact.manifest import GRAPH, LEXICAL, VECTORS, EncoderInfo
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage, Document
-from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
+from mkdocs_semsearch.chunking.code_structure import CodeStructure
 from mkdocs_semsearch.chunking.source_map import NO_SPAN
 from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.embedding.protocol import Embedder
@@ -77,7 +77,7 @@ def synthetic_pages(chunks: int, seed: int = 0) -> Iterator[ChunkedPage]:
                     kind="text",
                     language=None,
                     **NO_SPAN._asdict(),
-                    **NO_STRUCTURE._asdict(),
+                    **CodeStructure()._asdict(),
                 )
             )
         yield _page(number, title, tuple(page_chunks), chance)

@@ -11,7 +11,7 @@ from mkdocs_semsearch.artifact import FacetDeclaration
 from mkdocs_semsearch.artifact.fields import FacetType
 from mkdocs_semsearch.artifact.manifest import LEXICAL
 from mkdocs_semsearch.chunking import Chunk, ChunkedPage
-from mkdocs_semsearch.chunking.code_structure import NO_STRUCTURE
+from mkdocs_semsearch.chunking.code_structure import CodeStructure
 from mkdocs_semsearch.chunking.source_map import NO_SPAN
 from mkdocs_semsearch.indexing import BuildOptions, BuildReport, build_index
 from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest
@@ -41,7 +41,7 @@ def made_chunk(
     chunk_index: int, heading_hierarchy: Sequence[str], anchor: str | None, content: str, **fields: Any
 ) -> Chunk:
     """Makes a chunk that is a section by itself, of text without lines and definitions, unless `fields` differ."""
-    values = {"kind": "text", "language": None, **NO_SPAN._asdict(), **NO_STRUCTURE._asdict()}
+    values = {"kind": "text", "language": None, **NO_SPAN._asdict(), **CodeStructure()._asdict()}
     values |= {"chunk_index": chunk_index, "section_index": chunk_index, **fields}
     return Chunk(heading_hierarchy=tuple(heading_hierarchy), anchor=anchor, content=content, **values)
 

@@ -141,10 +141,10 @@ class Section:
     @property
     def wanted(self) -> bool:
         """Whether the section can be a result: it has text, or an id of its own, or no subsections."""
-        if self.blocks or self.heading is None or self.heading.anchor is not None:
-            return bool(self.blocks) or self.heading is not None
+        if self.blocks or self.heading is None:
+            return bool(self.blocks)
         # Material adds an h1 without an id to pages that have none; it only repeats the page's title.
-        return not self.has_subsections and len(self.hierarchy) > 1
+        return self.heading.anchor is not None or (not self.has_subsections and len(self.hierarchy) > 1)
 
 
 @dataclass(frozen=True, slots=True)

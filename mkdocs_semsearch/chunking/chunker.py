@@ -252,16 +252,13 @@ def _kind(group: Sequence[Block]) -> ChunkKind:
 
 def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any]:
     """Returns the definitions of a chunk: the documented object that its heading names, else those in its code."""
-    structure = structure_of(group)
-    fields = structure._asdict()
-    if section.api is None:
-        return fields
-    api = section.api
+    structure, api = structure_of(group), section.api
+    if api is None:
+        return structure._asdict()
     name = api.scope_path[-1]
     parent = ".".join(api.scope_path[-2:-1] if api.parent_is_class else api.scope_path[:-1])
     parents = (parent, f"{'class' if api.parent_is_class else 'module'} {parent}") if parent else ()
     return {
-        **fields,
         "node_type": api.node_type,
         "node_name": name,
         "parent_context": parent or None,
@@ -271,6 +268,7 @@ def _structure_fields(section: Section, group: Sequence[Block]) -> dict[str, Any
         "parent_contexts": tuple(dict.fromkeys((*parents, *structure.parent_contexts))),
         "scope_depth": max(len(api.scope_path), structure.scope_depth or 0),
         "definitions": tuple(dict.fromkeys((name, *structure.definitions))),
+        "references": structure.references,
     }
 
 

@@ -66,9 +66,6 @@ class _Code:
     references: tuple[tuple[int, str], ...] = ()
 
 
-NO_STRUCTURE = CodeStructure()
-
-
 def structure_of(blocks: Iterable[Block]) -> CodeStructure:
     """Returns the names that code blocks define and use, with the first outermost definition as the main one.
 
@@ -89,8 +86,6 @@ def structure_of(blocks: Iterable[Block]) -> CodeStructure:
         around.extend(sorted(enclosing, key=_depth)[-1:])
         references.update((name, None) for line, name in code.references if first <= line <= last)
     named = [*definitions, *around]
-    if not named and not references:
-        return NO_STRUCTURE
     main = min(definitions, key=_depth) if definitions else max(around, key=_depth, default=None)
     scope_path = main.scope_path if main else ()
     return CodeStructure(
