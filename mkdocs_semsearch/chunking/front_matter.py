@@ -123,8 +123,7 @@ def excludes_from_search(values: Mapping[str, Any], *, otherwise: bool = False) 
         values: front matter of the page.
         otherwise: what is returned if it does not say.
     """
-    search = values.get("search")
-    exclude = search.get("exclude") if isinstance(search, Mapping) else None
+    exclude = _search_options(values).get("exclude")
     if exclude is None:
         return otherwise
     if isinstance(exclude, str):
@@ -251,7 +250,7 @@ class FacetReader:
 
     def boost(self, document: Document) -> float:
         """Returns the factor of `search: {boost: …}`; 1.0 if it is missing or not a positive number."""
-        boost = _search_field(document, "boost")
+        boost = _search_options(document.front_matter).get("boost")
         if boost is None:
             return 1.0
         problems: list[str] = []
@@ -269,19 +268,17 @@ class FacetReader:
             self._report(
                 "Front matter field 'search' is a mapping such as {exclude: true}", document, _describe(search)
             )
-        for key in search if isinstance(search, Mapping) else ():
-            if key in _SEARCH_KEYS:
-                continue
-            if close := get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75):
+        options = _search_options(document.front_matter)
+        for key in options:
+            if key not in _SEARCH_KEYS and (close := get_close_matches(str(key), _SEARCH_KEYS, n=1, cutoff=0.75)):
                 field = f"Front matter field 'search' has the keys {', '.join(_SEARCH_KEYS)}"
                 self._report(field, document, f"{_describe(str(key))} (did you mean {close[0]}?)", of=str(key))
-        if _search_field(document, "keywords") is not None:
-            self._check_keywords(document)
+        if options.get("keywords") is not None:
+            self._check_keywords(document, _listed(options["keywords"]))
 
-    def _check_keywords(self, document: Document) -> None:
+    def _check_keywords(self, document: Document, read: Sequence[Any]) -> None:
         """Reports keywords that are not text or that YAML has changed, and if there are too many of them."""
         name = "Front matter field 'search.keywords'"
-        read = _listed(_search_field(document, "keywords"))
         others = [_describe(word) for word in read if isinstance(word, bool | Mapping | list | tuple | set)]
         if others:
             field = f"{name} is a list of words, quoted if YAML does not read them as text"
@@ -296,7 +293,7 @@ class FacetReader:
 
     def kind(self, document: Document) -> PageKind | None:
         """Returns `search: {kind: …}`; None if it is missing or not a kind of page."""
-        kind: PageKind | None = _search_field(document, "kind")
+        kind: PageKind | None = _search_options(document.front_matter).get("kind")
         if kind is None or kind in PAGE_KINDS:
             return kind
         self._report(
@@ -344,9 +341,10 @@ def _changed_keywords(document: Document, read: Sequence[Any]) -> Iterator[str]:
             yield f"{before} (read as {after})"
 
 
-def _search_field(document: Document, name: str) -> Any:
-    search = document.front_matter.get("search")
-    return search.get(name) if isinstance(search, Mapping) else None
+def _search_options(front_matter: Mapping[str, Any]) -> Mapping[Any, Any]:
+    """Returns the options under `search`; none if that is missing or something else, such as `false`."""
+    search = front_matter.get("search")
+    return search if isinstance(search, Mapping) else {}
 
 
 def _listed(value: Any) -> Sequence[Any]:
