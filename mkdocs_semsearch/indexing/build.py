@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, current_build, publish_build
 from mkdocs_semsearch.artifact.index_folder import refuse_foreign_folder
-from mkdocs_semsearch.artifact.manifest import VECTORS
 from mkdocs_semsearch.chunking import ChunkedPage
 from mkdocs_semsearch.chunking.page_role import page_address
 from mkdocs_semsearch.embedding.protocol import Embedder, Progress
 from mkdocs_semsearch.indexing.build_writer import GENERATOR, BuildOptions, BuildWriter
-from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, ChunkVectors, chunk_vectors, coverage_warning
+from mkdocs_semsearch.indexing.chunk_vectors import HEADING_WEIGHT, chunk_vectors, coverage_warning
 from mkdocs_semsearch.indexing.content_cache import MAX_BYTES, ContentCache, page_digest
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS
 from mkdocs_semsearch.indexing.lexical_texts import texts_code
@@ -110,17 +109,14 @@ def build_index(
     chunks = sum(len(page.chunks) for page in pages)
     digests = list(map(page_digest, pages))
     manifest = current_build(index_dir)
-    embedded = None if cache_dir is not None else _indexed(manifest, index_dir, chunks)
-    build_id = "" if embedded is None else _build_id(pages, digests, embedded.vectors, embedder, options, store)
-    if embedded is None or manifest is None or build_id != manifest.build_id:
-        with ContentCache.open(cache_dir, cache_max_bytes) as known:
-            embedded = chunk_vectors(pages, digests, embedder, known, progress)
-        build_id = _build_id(pages, digests, embedded.vectors, embedder, options, store)
+    with ContentCache.open(cache_dir, cache_max_bytes) as known:
+        found = chunk_vectors(pages, digests, embedder, known, progress)
+    build_id = _build_id(pages, digests, found.vectors, embedder, options, store)
     changed = manifest is None or manifest.build_id != build_id
     lost = not changed and store is not None and not store.holds(build_id, chunks + len(pages))
     if changed or lost:
         writer = BuildWriter(
-            build_id, pages, digests, embedded.vectors, embedder, options, store, cache_dir, cache_max_bytes
+            build_id, pages, digests, found.vectors, embedder, options, store, cache_dir, cache_max_bytes
         )
         manifest = _published(writer, manifest, index_dir, only_in_store=lost)
     if store is not None:
@@ -130,8 +126,8 @@ def build_index(
         build_id=build_id,
         pages=len(pages),
         chunks=chunks,
-        embedded=embedded.embedded,
-        reused=embedded.reused,
+        embedded=found.embedded,
+        reused=chunks - found.embedded,
         seconds=time.perf_counter() - started,
         size_bytes=manifest.size,
         graph_method=str(manifest.graph.get("method")),
@@ -154,17 +150,6 @@ def _published(writer: BuildWriter, earlier: Manifest | None, index_dir: Path, *
     return earlier
 
 
-def _indexed(manifest: Manifest | None, index_dir: Path, count: int) -> ChunkVectors | None:
-    """Reads the vectors of the current build, for reports without a cache."""
-    if manifest is None:
-        return None
-    try:
-        vectors = np.load(index_dir / manifest.build_id / VECTORS, allow_pickle=False)
-    except (OSError, ValueError):
-        return None
-    return ChunkVectors(vectors, embedded=0, reused=count) if len(vectors) == count else None
-
-
 def _build_id(
     pages: Sequence[ChunkedPage],
     digests: Sequence[bytes],
@@ -175,7 +160,7 @@ def _build_id(
 ) -> str:
     """Hashes texts, stored vectors and settings, but not graph and lexical index, whose bytes differ between builds."""
     digest = hashlib.sha256()
-    exportable = all(importlib.util.find_spec(name) is not None for name in ("onnx", "onnxruntime"))
+    exportable = importlib.util.find_spec("onnx") is not None
     settings = {
         "format": FORMAT,
         "generator": GENERATOR,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +35,16 @@ _CHUNKS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkVectors:
-    """Vectors of chunks, and how many of them were computed.
+class Embedded:
+    """Vectors, and how many of them were computed.
 
     Attributes:
-        vectors: float16 `[chunks, d]`, rounded rows of length 1.
-        embedded: number of chunk texts that were embedded; equal texts count once.
-        reused: number of chunks whose vector was cached.
+        vectors: `[n, d]`, rows of length 1: float32 for texts, rounded to float16 for chunks.
+        embedded: number of texts that were embedded; equal texts count once.
     """
 
-    vectors: NDArray[np.float16]
+    vectors: NDArray[Any]
     embedded: int
-    reused: int
 
 
 def chunk_vectors(
@@ -55,8 +53,10 @@ def chunk_vectors(
     embedder: Embedder,
     contents: ContentCache,
     progress: Progress | None = None,
-) -> ChunkVectors:
+) -> Embedded:
     """Embeds chunks: the weighted mean of the vectors of their text and of their heading path, at unit length.
+
+    Heading paths do not count among the embedded texts.
 
     Args:
         pages: the pages of the site.
@@ -79,16 +79,16 @@ def chunk_vectors(
     counted = _Counted(progress, _texts_to_embed([pages[number] for number in new], identity, contents))
     embedded = 0
     for some in _slices(new, [len(page.chunks) for page in pages]):
-        mixed, count = _mixed([chunk for number in some for chunk in pages[number].chunks], embedder, contents, counted)
-        embedded += count
+        mixed = _mixed([chunk for number in some for chunk in pages[number].chunks], embedder, contents, counted)
+        embedded += mixed.embedded
         position = 0
         for number in some:
             rows = vectors[starts[number] : starts[number + 1]]
-            rows[:] = mixed[position : position + len(rows)]
+            rows[:] = mixed.vectors[position : position + len(rows)]
             position += len(rows)
         contents.put({keys[number]: vectors[starts[number] : starts[number + 1]].tobytes() for number in some})
     contents.touch()
-    return ChunkVectors(vectors, embedded, len(vectors) - embedded)
+    return Embedded(vectors, embedded)
 
 
 def _page_key(identity: EmbedderIdentity, digest: bytes) -> bytes:
@@ -132,16 +132,14 @@ def _slices(pages: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
         yield some
 
 
-def _mixed(
-    chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress
-) -> tuple[NDArray[np.float32], int]:
-    """Returns the weighted vectors, float32 `[chunks, d]`, and the number of chunk texts that were embedded."""
+def _mixed(chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress) -> Embedded:
+    """Returns the weighted vectors, float32 `[chunks, d]`."""
     texts, headings = _texts(chunks)
     of_texts = embed_texts(texts, embedder, contents, progress)
     of_headings = embed_texts(headings, embedder, contents, progress)
     mixed = (1 - HEADING_WEIGHT) * of_texts.vectors + HEADING_WEIGHT * of_headings.vectors
     lengths = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return np.asarray(mixed / np.maximum(lengths, 1e-9), np.float32), of_texts.embedded
+    return Embedded(np.asarray(mixed / np.maximum(lengths, 1e-9), np.float32), of_texts.embedded)
 
 
 class _Counted:
@@ -166,23 +164,10 @@ to an endpoint overlap, and form their own parts.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedTexts:
-    """Vectors of texts, and how many of them were computed.
-
-    Attributes:
-        vectors: float32 `[n, d]`, unit rows; row i belongs to text i.
-        embedded: number of texts that were embedded; equal texts count once.
-    """
-
-    vectors: NDArray[np.float32]
-    embedded: int
-
-
 def embed_texts(
     texts: Sequence[str], embedder: Embedder, contents: ContentCache, progress: Progress | None = None
-) -> EmbeddedTexts:
-    """Embeds document texts, each distinct text once.
+) -> Embedded:
+    """Embeds document texts, each distinct text once; row i of the vectors belongs to text i.
 
     Texts are sorted by length, so that the texts of a batch have similar lengths and need little padding.
     """
@@ -208,7 +193,7 @@ def embed_texts(
     contents.touch()
     for row, key in enumerate(keys):
         vectors[row] = known[key]
-    return EmbeddedTexts(vectors, embedded=len(new))
+    return Embedded(vectors, embedded=len(new))
 
 
 _UNIT_TOLERANCE = 1e-3

@@ -96,11 +96,11 @@ def test_kind_and_inbound_links_of_pages_are_stored(place):
     assert [(count.value, count.count) for count in response.facets["page.kind"]] == [("blog", 1), ("guide", 1)]
 
 
-def test_a_second_build_of_the_same_writes_and_embeds_nothing(place):
-    first = built(place, PAGES, facets=FACETS)
+def test_a_second_build_of_the_same_writes_and_embeds_nothing(place, tmp_path):
+    first = built(place, PAGES, facets=FACETS, cache_dir=tmp_path / "cache")
     before = {path: path.stat().st_mtime_ns for path in place.rglob("*") if path.is_file() and path.name != ".lock"}
     embedder = WordHashEmbedder()
-    second = built(place, PAGES, facets=FACETS, embedder=embedder)
+    second = built(place, PAGES, facets=FACETS, embedder=embedder, cache_dir=tmp_path / "cache")
     assert (second.changed, second.embedded, second.reused, embedder.calls) == (False, 0, 5, 0)
     assert second.build_id == first.build_id
     assert second.size_bytes == first.size_bytes
