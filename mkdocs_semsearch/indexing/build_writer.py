@@ -22,11 +22,19 @@ from mkdocs_semsearch.embedding.onnx_encoder import is_default_encoder
 from mkdocs_semsearch.embedding.protocol import Embedder
 from mkdocs_semsearch.indexing.chunk_vectors import model_coverage
 from mkdocs_semsearch.indexing.content_cache import ContentCache, section_indexes
-from mkdocs_semsearch.indexing.duplicates import EdgeCache, duplicate_groups, similar_edges
+from mkdocs_semsearch.indexing.duplicates import cache_edges, cached_edges, duplicate_groups, similar_edges
 from mkdocs_semsearch.indexing.knn_graph import NEIGHBORS, EarlierGraph, GraphMethod, KnnGraph, build_knn_graph
 from mkdocs_semsearch.indexing.lexical_texts import SiteTexts, common_words_of, site_compounds, with_reader_words
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
-from mkdocs_semsearch.indexing.writers import EarlierRows, IndexedRows, RowCache, StoreWriter, row_keys, write_tables
+from mkdocs_semsearch.indexing.writers import (
+    EarlierRows,
+    IndexedRows,
+    StoreWriter,
+    cache_row_keys,
+    cached_rows,
+    row_keys,
+    write_tables,
+)
 from mkdocs_semsearch.lexical.analyzers import Analysis
 from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
 from mkdocs_semsearch.lexical.languages import languages_without_stemmer, page_stemmers, stemmer_for
@@ -105,8 +113,8 @@ class BuildWriter:
             earlier = EarlierGraph.load(folder, str(manifest.graph.get("method")))
         with self._open_cache() as known:
             if earlier is not None:
-                earlier = replace(earlier, similar=EdgeCache(known).get(manifest.build_id, earlier.graph))
-            rows = RowCache(known).earlier(manifest.build_id, folder)
+                earlier = replace(earlier, similar=cached_edges(known, manifest.build_id, earlier.graph))
+            rows = cached_rows(known, folder)
         return replace(self, earlier=earlier, earlier_rows=rows, earlier_build=folder)
 
     def write(self, folder: Path) -> Manifest:
@@ -174,14 +182,14 @@ class BuildWriter:
     def _duplicate_groups(self, vectors: NDArray[np.float32], graph: KnnGraph) -> NDArray[np.int32]:
         similar = similar_edges(vectors, graph, self.earlier)
         with self._open_cache() as contents:
-            EdgeCache(contents).put(self.build_id, graph, similar)
+            cache_edges(contents, self.build_id, graph, similar)
             return duplicate_groups(self.pages, graph, similar, contents)
 
     def _write_tables(self, groups: NDArray[np.int32], folder: Path) -> None:
         keys = row_keys(self.pages, self.digests)
         write_tables(self.pages, self.options.facets, groups, folder, keys=keys, earlier=self.earlier_rows)
         with self._open_cache() as contents:
-            RowCache(contents).remember(self.build_id, self.pages, keys)
+            cache_row_keys(contents, self.build_id, self.pages, keys)
 
     def _lexical(self, analysis: Analysis) -> dict[str, Any]:
         """Returns the `lexical` section of the manifest."""

@@ -85,23 +85,18 @@ def similar_edges(
     return similar
 
 
-class EdgeCache:
-    """Caches the results of `similar_edges`."""
+def cached_edges(contents: ContentCache, build_id: str, graph: KnnGraph) -> NDArray[np.bool_] | None:
+    """Returns the cached `similar_edges` of the graph of a build, or None."""
+    value = contents.value(_edge_key(build_id, graph))
+    edges = len(graph.indices)
+    if value is None or len(value) != -(-edges // 8):
+        return None
+    return np.unpackbits(np.frombuffer(value, np.uint8), count=edges).astype(np.bool_)
 
-    def __init__(self, contents: ContentCache) -> None:
-        self._contents = contents
 
-    def get(self, build_id: str, graph: KnnGraph) -> NDArray[np.bool_] | None:
-        """Returns the cached result for the graph of a build, or None."""
-        value = self._contents.value(_edge_key(build_id, graph))
-        edges = len(graph.indices)
-        if value is None or len(value) != -(-edges // 8):
-            return None
-        return np.unpackbits(np.frombuffer(value, np.uint8), count=edges).astype(np.bool_)
-
-    def put(self, build_id: str, graph: KnnGraph, similar: NDArray[np.bool_]) -> None:
-        """Caches the result for the graph of a build."""
-        self._contents.put({_edge_key(build_id, graph): np.packbits(similar).tobytes()})
+def cache_edges(contents: ContentCache, build_id: str, graph: KnnGraph, similar: NDArray[np.bool_]) -> None:
+    """Caches the `similar_edges` of the graph of a build."""
+    contents.put({_edge_key(build_id, graph): np.packbits(similar).tobytes()})
 
 
 def _edge_key(build_id: str, graph: KnnGraph) -> bytes:

@@ -127,39 +127,35 @@ def row_keys(pages: Sequence[ChunkedPage], digests: Sequence[bytes]) -> list[byt
     return [digest_of(place + digest) for place, digest in zip(places, digests, strict=True)]
 
 
-class RowCache:
-    """Caches the `row_keys` of builds, so that the next build can copy the rows of unchanged pages."""
+def cached_rows(contents: ContentCache, build_dir: Path) -> EarlierRows | None:
+    """Returns the rows of a build; None if their keys are not cached, or if the table has another schema."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, contents: ContentCache) -> None:
-        self._contents = contents
+    value = contents.value(_build_key(build_dir.name))
+    if value is None or len(value) % 20:
+        return None
+    try:
+        # `read_table` would import a part of pyarrow that takes 0.1 s to load.
+        table = pq.ParquetFile(build_dir / CHUNKS).read(use_threads=False)
+    except (OSError, pa.ArrowException):
+        return None
+    if not table.schema.equals(chunks_schema()):
+        return None
+    pages = len(value) // 20
+    sizes = np.frombuffer(value, "<u4", pages).astype(np.int64)
+    if not np.array_equal(np.bincount(table.column("page").to_numpy(), minlength=pages), sizes):
+        return None
+    ends = np.cumsum(sizes)
+    keys = (value[place : place + 16] for place in range(4 * pages, len(value), 16))
+    rows = zip((ends - sizes).tolist(), sizes.tolist(), strict=True)
+    return EarlierRows(table, dict(zip(keys, rows, strict=True)))
 
-    def earlier(self, build_id: str, build_dir: Path) -> EarlierRows | None:
-        """Returns the rows of a build; None if they are not cached, or if the table has another schema."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        value = self._contents.value(_build_key(build_id))
-        try:
-            # `read_table` would import a part of pyarrow that takes 0.1 s to load.
-            table = pq.ParquetFile(build_dir / CHUNKS).read(use_threads=False)
-        except (OSError, pa.ArrowException):
-            return None
-        counts = np.bincount(table.column("page").to_numpy()) if len(table) else np.zeros(0, np.int64)
-        if value is None or len(value) % 20 or not table.schema.equals(chunks_schema()):
-            return None
-        pages = len(value) // 20
-        sizes = np.frombuffer(value, "<u4", pages).astype(np.int64)
-        if not np.array_equal(np.pad(counts, (0, max(0, pages - len(counts)))), sizes):
-            return None
-        ends = np.cumsum(sizes)
-        keys = (value[place : place + 16] for place in range(4 * pages, len(value), 16))
-        rows = zip((ends - sizes).tolist(), sizes.tolist(), strict=True)
-        return EarlierRows(table, dict(zip(keys, rows, strict=True)))
-
-    def remember(self, build_id: str, pages: Sequence[ChunkedPage], keys: Sequence[bytes]) -> None:
-        """Caches the pages of a build in the order of its rows."""
-        sizes = np.array([len(page.chunks) for page in pages], "<u4")
-        self._contents.put({_build_key(build_id): sizes.tobytes() + b"".join(keys)})
+def cache_row_keys(contents: ContentCache, build_id: str, pages: Sequence[ChunkedPage], keys: Sequence[bytes]) -> None:
+    """Caches the `row_keys` of a build, so that the next build can copy the rows of unchanged pages."""
+    sizes = np.array([len(page.chunks) for page in pages], "<u4")
+    contents.put({_build_key(build_id): sizes.tobytes() + b"".join(keys)})
 
 
 def _build_key(build_id: str) -> bytes:

@@ -10,7 +10,8 @@ from mkdocs_semsearch.indexing.content_cache import ContentCache
 from mkdocs_semsearch.indexing.duplicates import (
     LEAST_COPIED_WORDS,
     LEAST_WORDS,
-    EdgeCache,
+    cache_edges,
+    cached_edges,
     duplicate_groups,
     similar_edges,
 )
@@ -128,10 +129,9 @@ def test_answers_kept_from_an_earlier_graph_are_those_of_a_whole_comparison(remo
     similar = similar_edges(before.astype(np.float32), graph)
     assert 0 < similar.sum() < len(similar)
     with ContentCache.open(None) as contents:
-        edges = EdgeCache(contents)
-        assert edges.get("a", graph) is None
-        edges.put("a", graph, similar)
-        earlier = EarlierGraph(before, graph, edges.get("a", graph))
+        assert cached_edges(contents, "a", graph) is None
+        cache_edges(contents, "a", graph, similar)
+        earlier = EarlierGraph(before, graph, cached_edges(contents, "a", graph))
     updated = build_knn_graph(after.astype(np.float32), earlier=earlier)
     assert updated.kept is not None
     assert (updated.kept >= 0).any()
