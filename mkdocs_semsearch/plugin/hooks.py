@@ -318,9 +318,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             log.warning(finding)
 
     def _log_unused_options(self, config: MkDocsConfig) -> None:
-        for option, globs in (("exclude", self._settings.exclude), ("kinds", self._settings.kinds)):
-            for complaint in unmatched_globs(option, globs, self._pages.paths()):
-                log.info(complaint)
+        for complaint in unmatched_globs(self._settings, self._pages.paths()):
+            log.info(complaint)
         declared = self._settings.facets if self._settings.facets_declared else ()
         for name in self._pages.missing_fields(facet.name for facet in declared):
             log.info(f"Option 'facets': no page has {name} in its front matter")

@@ -78,9 +78,7 @@ def index_built_site(
         if written is None and settings.static.mode == "auto":
             widget_files.withdraw_static(site_dir)
         widget_files.add_languages(site_dir, report.languages, report.facets, own=own)
-    paths = [page.path for page in pages]
-    options = (("exclude", settings.exclude), ("kinds", settings.kinds))
-    unmatched = [f"{complaint}." for option, globs in options for complaint in unmatched_globs(option, globs, paths)]
+    unmatched = (f"{complaint}." for complaint in unmatched_globs(settings, [page.path for page in pages]))
     warnings = (*complaints, *unmatched, *source.warnings(), *report.content_warnings)
     return replace(report, content_warnings=warnings, left_out=source.left_out())
 

@@ -345,10 +345,11 @@ def open_chunker(
     return chunker, memory
 
 
-def unmatched_globs(option: str, globs: Iterable[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """Returns one sentence for each glob of an option that matches none of some source paths."""
+def unmatched_globs(settings: Settings, paths: Sequence[str]) -> tuple[str, ...]:
+    """Returns one sentence for each glob of `exclude` and `kinds` that matches none of some source paths."""
     return tuple(
         f"Option {option!r}: no page matches {glob!r}; globs are relative to the docs folder"
+        for option, globs in (("exclude", settings.exclude), ("kinds", settings.kinds))
         for glob in globs
         if not any(fnmatchcase(path, glob) for path in paths)
     )
