@@ -57,28 +57,8 @@ def publish_search(site_dir: Path, settings: Settings, embedder: Embedder) -> Bu
     """
     if settings.publish_index:
         copy_index(settings.index_dir, site_dir / SITE_FOLDER)
-    return write_static_search(site_dir, settings, embedder) if _wants_static(settings) else None
-
-
-def _wants_static(settings: Settings) -> bool:
-    """Returns whether a site with a finished index gets the files for a search without a server."""
-    if settings.static.mode == "auto":
-        return read_manifest(settings.index_dir).chunks <= MOST_CHUNKS_IN_BROWSER
-    return settings.static.mode == "always"
-
-
-def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) -> BundleReport:
-    """Writes the files that the reader's browser searches into a built site.
-
-    Args:
-        site_dir: the site.
-        settings: the options; their `index_dir` contains the index of this site.
-        embedder: the embedder of that index; used if the token table is tuned.
-
-    Raises:
-        IndexFolderError: the index is not complete, or a file cannot be written.
-        EmbeddingError: a sentence could not be embedded.
-    """
+    if not _wants_static(settings):
+        return None
     from mkdocs_semsearch.embedding.token_table import fitting_table
 
     table = fitting_table(open_index(settings.index_dir).manifest.embedder)
@@ -87,6 +67,12 @@ def write_static_search(site_dir: Path, settings: Settings, embedder: Embedder) 
 
         table = tuned_table(settings.index_dir, embedder, base=table, cache_dir=settings.cache_dir)
     return _bundle_from_cache(settings, table, site_dir / SITE_FOLDER)
+
+
+def _wants_static(settings: Settings) -> bool:
+    if settings.static.mode == "auto":
+        return read_manifest(settings.index_dir).chunks <= MOST_CHUNKS_IN_BROWSER
+    return settings.static.mode == "always"
 
 
 def _bundle_from_cache(settings: Settings, table: TokenTable | None, target: Path) -> BundleReport:
