@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -266,7 +265,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         return widget_files.widget_config(
             self._settings,
             language=site.language,
-            version=widget_files.site_version(os.environ),
+            version=widget_files.site_version(),
             results_page=results_page,
             api_url=self._preview_url(config),
             site_url=site.url,

@@ -126,7 +126,7 @@ def _copy_widget(
     config = widget_files.widget_config(
         settings,
         language=site.language,
-        version=widget_files.site_version(os.environ),
+        version=widget_files.site_version(),
         results_page=results_page,
         site_url=site.url,
         folders=[site_dir],

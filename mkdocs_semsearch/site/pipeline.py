@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -294,7 +293,7 @@ def _open_store(store: StoreSettings, site: Site) -> StoreWriter | None:
 
     client = connect(store.url, timeout=_UPLOAD_SECONDS)
     sizing = Sizing(store.shards or None, store.replicas, store.keep)
-    version = site_version(os.environ)
+    version = site_version()
     owner = f"{site.url or site.name} (version {version})" if version else site.url or site.name
     return QdrantWriter(client, str(store.collection), sizing, owner)
 

@@ -25,9 +25,9 @@ CONFIG = f"{ASSETS}/config.json"
 DEFAULT_API_URL = "/-/semsearch"
 
 
-def site_version(environment: Mapping[str, str]) -> str | None:
+def site_version() -> str | None:
     """Returns the version of the documentation that is being built, if mike or Read the Docs names it."""
-    return environment.get("MIKE_DOCS_VERSION") or environment.get("READTHEDOCS_VERSION") or None
+    return os.environ.get("MIKE_DOCS_VERSION") or os.environ.get("READTHEDOCS_VERSION") or None
 
 
 def widget_config(
@@ -216,7 +216,7 @@ def results_page_context(
     return {
         "base": base,
         "language": spoken,
-        "api_url": api_url or sidecar_url(settings, site_version(os.environ)),
+        "api_url": api_url or sidecar_url(settings, site_version()),
         "strings": {**strings, **settings.widget.strings},
     }
 

@@ -161,8 +161,12 @@ def test_the_widget_knows_the_version_if_the_address_does_not_tell_it(settings, 
         ({"READTHEDOCS_VERSION": ""}, None),
     ],
 )
-def test_version(environment, version):
-    assert site_version(environment) == version
+def test_version(monkeypatch, environment, version):
+    for name in ("MIKE_DOCS_VERSION", "READTHEDOCS_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert site_version() == version
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"button": NaN}'])
