@@ -62,7 +62,7 @@ def text(default: str | None = None) -> Value[str | None]:
     )
 
 
-def folder(default: str) -> Value[str | None]:
+def folder(default: str) -> Value[str]:
     """Returns an option that is the path of a folder; a leading `~` is refused: it would not mean the home folder."""
     return Value(
         lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value and value.strip()[0] != "~",

@@ -242,7 +242,7 @@ class SemsearchConfig(Options):
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths start at the folder of mkdocs.yml."""
         root = self._root
-        cache_dir = root / (self.cache_dir or "")
+        cache_dir = root / self.cache_dir
         return Settings(
             embedder=_embedder_settings(self.embedder, root, cache_dir),
             facets=tuple(_facet(name, facet) for name, facet in self.facets.items()) or DEFAULT_FACETS,
@@ -250,7 +250,7 @@ class SemsearchConfig(Options):
             kinds={_glob(glob): kind for glob, kind in self.kinds.items()},
             max_tokens=self.chunking.max_tokens,
             overlap_tokens=self.chunking.overlap_tokens,
-            index_dir=root / (self.index_dir or DEFAULT_INDEX_DIR),
+            index_dir=root / self.index_dir,
             publish_index=self.publish_index,
             store=StoreSettings(**self.store),
             api_url=(self.api_url or "").rstrip("/") or None,
