@@ -106,20 +106,20 @@ class MkDocsPages:
 
     def read_source(self, markdown: str, page: Page, config: MkDocsConfig) -> None:
         """Stores the source text of a page before any plugin edits it, if line numbers can refer to it."""
-        if page.file.src_uri.endswith(".ipynb") or not _has_source(
-            page.file, config
-        ):  # line numbers in JSON would be useless
+        file, key = page.file, page.file.dest_uri
+        # Line numbers in the JSON of a notebook would be useless.
+        if file.src_uri.endswith(".ipynb") or not _has_source(file, config):
             return
         try:
-            source = page.file.content_string
+            source = file.content_string
         except (OSError, ValueError):  # another plugin reads the page, from somewhere else
             return
         if source.endswith(markdown):  # otherwise that plugin made something else from it
-            self._sources[page.file.dest_uri] = source
-        self._problems.pop(page.file.dest_uri, None)
+            self._sources[key] = source
+        self._problems.pop(key, None)
         # MkDocs silently treats front matter that it cannot read as text of the page.
         if not page.meta and source.startswith("---") and (header := read_front_matter(source)).problem:
-            self._problems[page.file.dest_uri] = unreadable(page.file.src_uri, header)
+            self._problems[key] = unreadable(file.src_uri, header)
 
     def preliminary(self, page: Page, html: str, config: MkDocsConfig) -> Document | None:
         """Returns a page of which only the Markdown has been rendered, or None if it is left out of the search.
@@ -128,10 +128,7 @@ class MkDocsPages:
         """
         if self._why_left_out(page, {}, config):
             return None
-        key = page.file.dest_uri
-        trail = self._trails.get(key)
-        document = _document(page, self._sources.get(key), config, None, listed=True, breadcrumbs=trail)
-        return replace(document, html=html)
+        return replace(self._document(page, config, dates=None), html=html)
 
     def collect(self, page: Page, context: Mapping[str, Any], config: MkDocsConfig) -> None:
         """Collects a page just before it is rendered with the theme's template."""
@@ -141,10 +138,7 @@ class MkDocsPages:
         if reason := self._why_left_out(page, context, config):
             log.debug(f"{page.file.src_uri} is left out of the search: {reason}")
             return
-        dates, listed = self._dates_of(page.file, config), page.file.src_uri not in self._unlisted
-        self._documents[key] = _document(
-            page, self._sources.get(key), config, dates, listed=listed, breadcrumbs=self._trails.get(key)
-        )
+        self._documents[key] = self._document(page, config, dates=self._dates_of(page.file, config))
 
     def read_output(self, page: Page, output: str) -> None:
         """Reads links to translations from the output, and the visible text if the output lacks most of the page.
@@ -196,6 +190,34 @@ class MkDocsPages:
     def warnings(self) -> tuple[str, ...]:
         """Returns one sentence for each page of the index whose front matter cannot be read."""
         return tuple(sorted(self._problems[key] for key in self._problems.keys() & self._documents.keys()))
+
+    def _document(self, page: Page, config: MkDocsConfig, *, dates: PageDates | None) -> Document:
+        content, file = page.content or "", page.file
+        generated = _is_generated(file)
+        path = str(file.abs_src_path)
+        breadcrumbs = self._trails.get(file.dest_uri)
+        if breadcrumbs is None:
+            breadcrumbs = _breadcrumbs(page)
+        top = breadcrumbs[0] if breadcrumbs else None
+        if top is None and page.is_section:  # mkdocs-section-index puts a section's first page in the section's place
+            top = plain_title(page.title) or None
+        return Document(
+            path=file.dest_uri if generated else file.src_uri,
+            url=page.url,
+            title=_title(page),
+            html=content,
+            front_matter={key: value for key, value in page.meta.items() if not _OF_PLUGINS.match(str(key))},
+            source=self._sources.get(file.dest_uri),
+            # A `Path` would take longer to make.
+            file_size=len(content.encode()) if generated else os.stat(path).st_size,  # noqa: PTH116
+            section=top,
+            breadcrumbs=breadcrumbs,
+            listed=file.src_uri not in self._unlisted,
+            language=getattr(file, "locale", None) or site_language(config),
+            committed=None if generated or dates is None else dates.committed(path),
+            written=None if generated or dates is None else dates.written(path),
+            generated_from=file.src_uri if generated else None,
+        )
 
     def _dates_of(self, file: File, config: MkDocsConfig) -> PageDates:
         """Returns the dates of the docs folder, or of the folder of `mkdocs.yml` for a page from elsewhere in that.
@@ -267,42 +289,6 @@ _OF_PLUGINS = re.compile(r"__|git_(?:site_)?(?:revision|creation)_date_localized
 up to thirty fields to a page. Some contain HTML, or the time of the build if the page is not committed."""
 
 
-def _document(
-    page: Page,
-    source: str | None,
-    config: MkDocsConfig,
-    dates: PageDates | None,
-    *,
-    listed: bool,
-    breadcrumbs: tuple[str, ...] | None,
-) -> Document:
-    content = page.content or ""
-    file = page.file
-    generated = _is_generated(file)
-    path = str(file.abs_src_path)
-    if breadcrumbs is None:
-        breadcrumbs = _breadcrumbs(page)
-    top = breadcrumbs[0] if breadcrumbs else None
-    if top is None and page.is_section:  # mkdocs-section-index puts the first page of a section in the section's place
-        top = plain_title(page.title) or None
-    return Document(
-        path=file.dest_uri if generated else file.src_uri,
-        url=page.url,
-        title=_title(page),
-        html=content,
-        front_matter={key: value for key, value in page.meta.items() if not _OF_PLUGINS.match(str(key))},
-        source=source,
-        file_size=len(content.encode()) if generated else os.stat(path).st_size,  # noqa: PTH116 - a `Path` would take longer
-        section=top,
-        breadcrumbs=breadcrumbs,
-        listed=listed,
-        language=getattr(file, "locale", None) or site_language(config),
-        committed=None if generated or dates is None else dates.committed(path),
-        written=None if generated or dates is None else dates.written(path),
-        generated_from=file.src_uri if generated else None,
-    )
-
-
 def _title(page: Page) -> str:
     """Returns the title of a page; MkDocs calls an index page without one `Index`, wherever it is."""
     title = plain_title(page.title) or title_of_name(page.file.name) or page.file.src_uri
@@ -341,7 +327,7 @@ def site_language(config: MkDocsConfig) -> str:
 
 def _is_generated(file: File) -> bool:
     path = file.abs_src_path
-    return file.generated_by is not None or path is None or not os.path.isfile(path)  # noqa: PTH113 - as in `_document`
+    return file.generated_by is not None or path is None or not os.path.isfile(path)  # noqa: PTH113 - as in `MkDocsPages._document`
 
 
 def _has_source(file: File, config: MkDocsConfig) -> bool:
