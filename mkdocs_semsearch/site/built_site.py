@@ -196,19 +196,30 @@ class SiteFolder:
         found = (file for file in self._site_dir.rglob("*.html") if file.is_file())
         files = (file.relative_to(self._site_dir).as_posix() for file in found)
         for path in sorted(files, key=lambda path: self._position(path, sources)):
-            reason = None if path in sources else self._why_no_page(path)
-            if reason is None:
-                page = read_rendered_page((self._site_dir / path).read_bytes().decode("utf-8", "replace"))
-                reason = page.reason if isinstance(page, NoPage) else None
-                if isinstance(page, RenderedPage) and path not in sources:
-                    reason = _why_repeated(path, page, generator) or _same_page(path, page, written)
-                    reason = reason or ("not translated" if self._is_untranslated(path, page) else None)
-                if isinstance(page, RenderedPage) and reason is None:
-                    self._titles.append(page.head_title)
-                    self._languages[_known_language(page)] += 1
-                    yield self._document(path, sources.get(path), page)
-            if reason is not None:
-                self._left_out[_printable(path)] = reason
+            page = self._rendered(path) if path in sources else self._page_without_source(path, generator, written)
+            if isinstance(page, NoPage):
+                self._left_out[_printable(path)] = page.reason
+                continue
+            self._titles.append(page.head_title)
+            self._languages[_known_language(page)] += 1
+            yield self._document(path, sources.get(path), page)
+
+    def _rendered(self, path: str) -> RenderedPage | NoPage:
+        return read_rendered_page((self._site_dir / path).read_bytes().decode("utf-8", "replace"))
+
+    def _page_without_source(
+        self, path: str, generator: str, written: dict[tuple[str, str], str]
+    ) -> RenderedPage | NoPage:
+        """Reads a file that no Markdown file becomes; such a file may also repeat what other pages show."""
+        if reason := self._why_no_page(path):
+            return NoPage(reason)
+        page = self._rendered(path)
+        if isinstance(page, NoPage):
+            return page
+        reason = _why_repeated(path, page, generator) or _same_page(path, page, written)
+        if not reason and self._is_untranslated(path, page):
+            reason = "not translated"
+        return NoPage(reason) if reason else page
 
     def _is_untranslated(self, path: str, page: RenderedPage) -> bool:
         """Returns whether a page in a language's folder repeats that of another language, as Starlight writes it."""
@@ -228,8 +239,7 @@ class SiteFolder:
         return unlisted_pages(paths, set(filter(config.navigation_test(), paths)))
 
     def _read_home(self) -> RenderedPage | None:
-        home = self._site_dir / "index.html"
-        page = read_rendered_page(home.read_bytes().decode("utf-8", "replace")) if home.is_file() else None
+        page = self._rendered("index.html") if (self._site_dir / "index.html").is_file() else None
         return page if isinstance(page, RenderedPage) else None
 
     def site(self) -> Site:
