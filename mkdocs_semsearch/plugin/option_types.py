@@ -7,7 +7,7 @@ MkDocs' `Choice` and `SubConfig` do this and are used. Its `Type` names Python t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
@@ -158,20 +158,22 @@ class Options(Config):  # type: ignore[no-untyped-call]
 
     def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
         known = [name for name, _ in self._schema]
-        others: ConfigErrors = [(str(key), unknown(key, known)) for key in self if key not in known]
-        if others and not self.takes_others:
-            return others, []
-        errors, _ = super().validate()
-        return errors, []
+        others = [(str(key), unknown(key, known)) for key in self if key not in known and not self.takes_others]
+        errors: ConfigErrors = [] if others else super().validate()[0]
+        return errors or [(name, ValidationError(text)) for name, text in others or self.misfits()], []
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Yields options that are valid alone but not together with the others, and what is wrong with each."""
+        yield from ()
 
 
-def unknown(key: object, known: list[str], what: str = "option") -> ValidationError:
-    """Returns the error for a key that does not exist; it names the most similar one, and all that exist."""
+def unknown(key: object, known: list[str], what: str = "option") -> str:
+    """Returns the message about a key that does not exist; it names the most similar one, and all that exist."""
     import difflib
 
     close = difflib.get_close_matches(str(key), known, n=1)
     hint = f"; did you mean {close[0]}?" if close else "."
-    return ValidationError(f"There is no such {what}{hint} The {what}s are {', '.join(known)}.")
+    return f"There is no such {what}{hint} The {what}s are {', '.join(known)}."
 
 
 class Group(SubConfig[Any]):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mkdocs.config.base import BaseConfigOption, ConfigErrors, ConfigWarnings, ValidationError
+from mkdocs.config.base import BaseConfigOption, ValidationError
 from mkdocs.config.config_options import Choice
 
 import mkdocs_semsearch.plugin.option_types as types
@@ -82,12 +82,9 @@ class _Chunking(Options):
     max_tokens = types.integer(16, 220)
     overlap_tokens = types.integer(0, 20)
 
-    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
-        errors, warnings = super().validate()
-        if not errors and self.overlap_tokens >= self.max_tokens:
-            text = f"{self.overlap_tokens} is not smaller than max_tokens, which is {self.max_tokens}."
-            errors = [("overlap_tokens", ValidationError(text))]
-        return errors, warnings
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        if self.overlap_tokens >= self.max_tokens:
+            yield "overlap_tokens", f"{self.overlap_tokens} is not smaller than max_tokens, which is {self.max_tokens}."
 
 
 class _Store(Options):
@@ -104,26 +101,22 @@ class _Store(Options):
         self._written = list(patch)  # MkDocs keeps it too, but warns when it is read
         super().load_dict(patch)
 
-    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
-        errors, warnings = super().validate()
-        if not errors and self._written and "kind" not in self._written:  # `kind: embedded` may come from a variable
-            text = "It needs `kind: qdrant` (or `kind: embedded`, which does not use it)."
-            return [(self._written[0], ValidationError(text))], warnings
-        if errors or self.kind != "qdrant":
-            return errors, warnings
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        if self._written and "kind" not in self._written:  # `kind: embedded` may come from a variable
+            yield self._written[0], "It needs `kind: qdrant` (or `kind: embedded`, which does not use it)."
+        if self.kind != "qdrant":
+            return
         needed = {"url": self.url or os.environ.get("QDRANT_URL", "").strip(), "collection": self.collection}
         missing = [name for name, value in needed.items() if not value]
         if missing:
             instead = "; in place of url, the environment variable QDRANT_URL may name the cluster"
-            text = f"kind: qdrant needs {' and '.join(missing)}{instead if 'url' in missing else ''}."
-            return [(missing[0], ValidationError(text))], warnings
+            yield missing[0], f"kind: qdrant needs {' and '.join(missing)}{instead if 'url' in missing else ''}."
         if self.url and (not self.url.startswith(("http://", "https://")) or "@" in self.url):
             text = f"{self.url!r} is not an address such as http://localhost:6333; the key is read from QDRANT_API_KEY."
-            return [("url", ValidationError(text))], warnings
+            yield "url", text
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}", str(self.collection)):
             text = f"{self.collection!r} has characters other than letters, digits, dot, dash and underscore."
-            return [("collection", ValidationError(text))], warnings
-        return errors, warnings
+            yield "collection", text
 
 
 class _Widget(Options):
@@ -135,13 +128,11 @@ class _Widget(Options):
     suggestions = types.texts('questions, as in ["How do I log in?"]')
     strings = types.mapping("names to texts, as in placeholder: Search the handbook")
 
-    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
-        errors, warnings = super().validate()
-        if not errors and self.strings:
-            known = _names_of_texts()
-            unknown = (name for name in self.strings if name not in known)
-            errors = [(f"strings.{name}", types.unknown(name, known, "text")) for name in unknown]
-        return errors, warnings
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        known = _names_of_texts() if self.strings else []
+        for name in self.strings:
+            if name not in known:
+                yield f"strings.{name}", types.unknown(name, known, "text")
 
 
 _PLURALS = ("zero", "one", "two", "few", "many")
@@ -228,16 +219,13 @@ class SemsearchConfig(Options):
     related = Group(_Related)
     lint = Switch(_Lint, default="off")
 
-    def validate(self) -> tuple[ConfigErrors, ConfigWarnings]:
-        """Checks every option, and combinations of options that exclude each other."""
-        errors, warnings = super().validate()
-        if not errors and self.static not in ("auto", None) and self.store.kind != "embedded":
-            text = f"It needs an index folder, but store.kind is {self.store.kind}: remove one of the two options."
-            errors = [("static", ValidationError(text))]
-        if not errors and self.lint not in ("off", None) and self.store.kind != "embedded":
-            text = f"It needs the chunks in an index folder, but store.kind is {self.store.kind}: remove one of them."
-            errors = [("lint", ValidationError(text))]
-        return errors, warnings
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Yields the option that excludes the kind of store."""
+        kind = self.store.kind
+        if kind != "embedded" and self.static not in ("auto", None):
+            yield "static", f"It needs an index folder, but store.kind is {kind}: remove one of the two options."
+        elif kind != "embedded" and self.lint not in ("off", None):
+            yield "lint", f"It needs the chunks in an index folder, but store.kind is {kind}: remove one of them."
 
     def settings(self) -> Settings:
         """Returns the options as one frozen value; relative paths start at the folder of mkdocs.yml."""
