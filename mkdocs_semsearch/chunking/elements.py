@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -139,16 +139,16 @@ def api_object(heading: LexborNode) -> ApiObject | None:
 
 def _object_types_around(heading: LexborNode) -> list[str]:
     """Returns the types of the documented objects around a heading, the innermost first."""
-    types: list[str] = []
-    node = heading.parent
-    for _ in range(_MAX_LEVELS_UP):
-        if node is None or node.tag == "body":
-            break
-        classes = class_names(node.attributes)
-        if "doc-object" in classes:
-            types.extend(_NODE_TYPES[name] for name in classes if name in _NODE_TYPES)
+    around = (class_names(node.attributes) for node in _upwards(heading.parent, _MAX_LEVELS_UP))
+    return [_NODE_TYPES[name] for names in around if "doc-object" in names for name in names if name in _NODE_TYPES]
+
+
+def _upwards(node: LexborNode | None, most: int) -> Iterator[LexborNode]:
+    """Yields a node and the elements around it below the body, at most `most` in all."""
+    while most > 0 and node is not None and node.tag != "body":
+        yield node
         node = node.parent
-    return types
+        most -= 1
 
 
 _LEVELS_UP = 9  # code, pre, td, tr, tbody, table, wrappers
@@ -220,10 +220,7 @@ def _code_text(node: LexborNode) -> str:
 
 def _language(node: LexborNode) -> str | None:
     """Returns the language that a class or attribute of the code, or of an element around it, names."""
-    current: LexborNode | None = node
-    for _ in range(_LEVELS_UP):
-        if current is None or current.tag == "body":
-            return None
+    for current in _upwards(node, _LEVELS_UP):
         attributes = current.attributes
         if "mermaid" in class_names(attributes):
             return "mermaid"
@@ -232,7 +229,6 @@ def _language(node: LexborNode) -> str | None:
             language = canonical_language(attributes.get("data-language"))
         if language:
             return language
-        current = current.parent
     return None
 
 
