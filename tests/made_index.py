@@ -18,6 +18,7 @@ from mkdocs_semsearch.indexing.content_cache import ContentCache, page_digest
 from mkdocs_semsearch.indexing.lexical_texts import SiteTexts
 from mkdocs_semsearch.indexing.lexical_writer import write_lexical_runs
 from mkdocs_semsearch.lexical.analyzers import Analysis
+from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 from tests.word_hash import WordHashEmbedder
 
@@ -149,15 +150,18 @@ def built(
     cache_dir: Path | None = None,
     facets: tuple[FacetDeclaration, ...] = (),
     store: Any = None,
+    synonyms: Mapping[str, tuple[str, ...]] | None = None,
+    pins: Mapping[str, str] | None = None,
     **options: Any,
 ) -> BuildReport:
     """Builds an index without an encoder in it."""
+    readers = ReaderWords(synonyms or {}, pins or {})
     return build_index(
         pages,
         embedder=embedder or WordHashEmbedder(),
         index_dir=index_dir,
         cache_dir=cache_dir,
-        options=BuildOptions(facets=facets, export_encoder=False, **options),
+        options=BuildOptions(facets=facets, readers=readers, export_encoder=False, **options),
         store=store,
     )
 

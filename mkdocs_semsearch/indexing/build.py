@@ -99,9 +99,10 @@ def build_index(
     started = time.perf_counter()
     options = options or BuildOptions()
     home = next((page.path for page in pages if page_address(page.url) == ""), None)
-    added = home_pins(options.site_name, home, options.pins)
-    pinned = {*options.pins.values(), *added.values()}
-    options = replace(options, home_pins=added, translations=translations_of(pinned, pages))
+    added = home_pins(options.site_name, home, options.readers.pins)
+    pinned = {*options.readers.pins.values(), *added.values()}
+    readers = replace(options.readers, home_pins=added, translations=translations_of(pinned, pages))
+    options = replace(options, readers=readers)
     with contextlib.suppress(OSError):  # `publish_build` reports it
         refuse_foreign_folder(index_dir)  # before minutes of embedding
     if store is not None:

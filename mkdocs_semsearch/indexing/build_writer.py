@@ -57,8 +57,7 @@ class BuildOptions:
         edit_url: URL for editing a page, see `Manifest`.
         graph: method for the k-NN lists.
         semantic_share: weight of the semantic score in hybrid scores; None for the default.
-        synonyms, pins: see `ReaderWords`.
-        home_pins, translations: see `ReaderWords`; `build_index` sets them.
+        readers: synonyms and pins; `build_index` adds the pins of the home page and the translations.
         export_encoder: export the query encoder into the index if the model allows it and ONNX is installed.
     """
 
@@ -69,10 +68,7 @@ class BuildOptions:
     edit_url: str = ""
     graph: GraphMethod = "auto"
     semantic_share: float | None = None
-    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    pins: Mapping[str, str] = field(default_factory=dict)
-    home_pins: Mapping[str, str] = field(default_factory=dict)
-    translations: Mapping[str, str] = field(default_factory=dict)
+    readers: ReaderWords = field(default_factory=ReaderWords)
     export_encoder: bool = True
 
 
@@ -128,7 +124,7 @@ class BuildWriter:
         analysis = Analysis(stemmers or [stemmer_for(options.language)], others)
         with self._open_cache() as contents:
             compounds, digests = site_compounds(self.pages, self.digests, stemmers, contents)
-        added = AddedWords(self._readers, compounds)
+        added = AddedWords(options.readers, compounds)
         store: Mapping[str, Any] = {}
         # Tantivy and NumPy release the interpreter's lock, so words and vectors can use one core each.
         # An edit needs little linear algebra, whose threads would keep the cores busy while they wait for more.
@@ -204,14 +200,9 @@ class BuildWriter:
             "common": list(common),
             "names": names_among(common, self.options.site_name),
             "code_pairs": True,
-            **self._readers.to_json(),
+            **self.options.readers.to_json(),
             **({} if self.options.semantic_share is None else {"semantic": self.options.semantic_share}),
         }
-
-    @property
-    def _readers(self) -> ReaderWords:
-        options = self.options
-        return ReaderWords(options.synonyms, options.pins, options.home_pins, options.translations)
 
     def _write_words(
         self,

@@ -229,14 +229,16 @@ def index_site(
             untouched.
     """
     from mkdocs_semsearch.indexing import BuildOptions, build_index
+    from mkdocs_semsearch.lexical.extra_words import ReaderWords
 
     limit_arenas()
     started = time.perf_counter()
     documents = tuple(documents)
     sources = {page.generated_from: page.path for page in documents if page.generated_from}
     pins = {question: sources.get(path, path) for question, path in settings.pins.items()}
-    settings = replace(settings, pins=pins)
+    readers = ReaderWords(settings.synonyms, pins)
     pages, warnings, uncached = _chunked(documents, site, settings, embedder)
+    warnings = (*warnings, *readers.warnings(pages))
     languages = tuple(sorted({page.language for page in pages if page.language}))
     facets = settings.facets
     if not settings.facets_declared and len(languages) > 1:
@@ -250,8 +252,7 @@ def index_site(
         edit_url=site.edit_url,
         graph=settings.graph,
         semantic_share=settings.semantic_share,
-        synonyms=settings.synonyms,
-        pins=settings.pins,
+        readers=readers,
     )
     report = build_index(
         pages,
@@ -304,13 +305,11 @@ def _chunked(
     """Chunks the pages that have changed since an earlier build.
 
     Returns:
-        The pages, a sentence for everything in front matter and options that has no effect, and one if nothing can be
-        cached.
+        The pages, a sentence for everything in front matter that has no effect, and one if nothing can be cached.
     """
     from mkdocs_semsearch.chunking import with_inbound_links, with_titles_of_sections
     from mkdocs_semsearch.indexing import ContentCache
     from mkdocs_semsearch.indexing.duplicates import untranslated, with_translations
-    from mkdocs_semsearch.lexical.extra_words import ReaderWords
 
     documents = tuple(with_titles_of_sections(documents))
     with ContentCache.open(settings.cache_dir, settings.cache_max_bytes) as contents:
@@ -324,9 +323,8 @@ def _chunked(
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
     empty = () if pages else ("The index has no page: every page is excluded, or the site has none.",)
-    without_effect = ReaderWords(settings.synonyms, settings.pins).warnings(pages)
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
-    return pages, (*chunker.warnings(), *empty, *without_effect), uncached
+    return pages, (*chunker.warnings(), *empty), uncached
 
 
 def open_chunker(
