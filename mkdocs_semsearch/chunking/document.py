@@ -159,14 +159,9 @@ class ChunkedPage:
         """Day of the last change: from git, otherwise from the front matter, otherwise from the file."""
         return self.dated or self.written
 
-    @property
-    def content_hash(self) -> str:
-        """A hash of title, headings and text, which changes when the visible content of the page changes."""
-        return content_hash(self.title, self.chunks)
-
 
 def content_hash(title: str, chunks: Iterable[Chunk]) -> str:
-    """Returns the `ChunkedPage.content_hash` of a page with this title and these chunks."""
+    """Returns a hash of title, headings and text, which changes when the visible content of the page changes."""
     digest = hashlib.blake2b(title.encode(), digest_size=8)
     for chunk in chunks:
         for text in (*chunk.heading_hierarchy, chunk.content):

@@ -263,7 +263,7 @@ def section_indexes(page: ChunkedPage) -> Sequence[int]:
 def page_content_hash(page: ChunkedPage) -> str:
     """Returns the `content_hash` of a page."""
     chunks = page.chunks
-    return chunks.content_hash if isinstance(chunks, StoredChunks) else page.content_hash
+    return chunks.content_hash if isinstance(chunks, StoredChunks) else content_hash(page.title, chunks)
 
 
 def _rows_json(chunks: Iterable[Chunk]) -> bytes:

@@ -14,6 +14,7 @@ import pytest
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.chunking import Chunker, ChunkSettings, Document
 from mkdocs_semsearch.chunking.front_matter import date_in
+from mkdocs_semsearch.indexing.content_cache import page_content_hash
 from mkdocs_semsearch.site.built_site import SiteFolder
 from mkdocs_semsearch.site.source_files import PageDates, load_site_config
 from tests.made_index import built
@@ -171,5 +172,5 @@ def test_the_hash_of_a_page_changes_with_its_text_and_not_with_its_source():
     page = Document("a.md", "a/", "A", "<p>Text.</p>", source="Text.\n")
     same = dataclasses.replace(page, source="\n\nText.\n", front_matter={"x": 1}, path="b.md")
     other = dataclasses.replace(page, html="<p>Texts.</p>")
-    first, second, third = (chunk(one).content_hash for one in (page, same, other))
+    first, second, third = (page_content_hash(chunk(one)) for one in (page, same, other))
     assert first == second != third
