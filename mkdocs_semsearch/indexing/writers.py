@@ -279,18 +279,8 @@ def _page_columns(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaratio
 
 
 _PAGE_FIELDS = (
-    "path",
-    "url",
-    "title",
-    "section",
-    "breadcrumbs",
-    "language",
-    "kind",
-    "boost",
-    "inbound_links",
-    "link_texts",
-    "file_size",
-    "languages",
+    *("path", "url", "title", "section", "breadcrumbs", "language", "kind", "boost"),
+    *("inbound_links", "link_texts", "file_size", "languages"),
 )
 """Fields of `ChunkedPage` that are stored as they are."""
 
@@ -309,11 +299,11 @@ def _chunk_columns(pages: Sequence[ChunkedPage], groups: Sequence[int]) -> Colum
 def chunk_ids(pages: Iterable[ChunkedPage]) -> list[str]:
     """Returns an id for every chunk; it is stable as long as page, headings and position in the section stay."""
     seen: Counter[str] = Counter()
-    return [_chunk_id(page, chunk, seen) for page in pages for chunk in page.chunks]
-
-
-def _chunk_id(page: ChunkedPage, chunk: Chunk, seen: Counter[str]) -> str:
-    place = "\0".join((page.path, page.language or "", chunk.anchor or "", *chunk.heading_hierarchy))
-    seen[place] += 1
-    text = f"{place}\0{seen[place]}"
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    ids = []
+    for page in pages:
+        for chunk in page.chunks:
+            place = "\0".join((page.path, page.language or "", chunk.anchor or "", *chunk.heading_hierarchy))
+            seen[place] += 1
+            text = f"{place}\0{seen[place]}".encode("utf-8", "surrogatepass")
+            ids.append(hashlib.blake2b(text, digest_size=8).hexdigest())
+    return ids
