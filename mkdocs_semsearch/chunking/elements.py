@@ -283,11 +283,10 @@ def _rows(table: LexborNode) -> list[tuple[str, LexborNode]]:
 
 def _cells(row: LexborNode) -> list[tuple[str, str]]:
     """Returns tag and text of a row's cells."""
-    cells = (cell for cell in row.iter() if cell.tag in ("td", "th"))
     return [
-        (cell.tag or "td", flat_text(cell, mark_code=True))
-        for cell in cells
-        if not is_dropped(cell.tag or "td", cell.attributes)
+        (tag, flat_text(cell, mark_code=True))
+        for cell in row.iter()
+        if (tag := cell.tag or "") in ("td", "th") and not is_dropped(tag, cell.attributes)
     ]
 
 

@@ -55,9 +55,10 @@ class _Facets(BaseConfigOption[dict[str, "_Facet"]]):
         self.default: dict[str, _Facet] = {}
 
     def run_validation(self, value: object) -> dict[str, _Facet]:
-        if not isinstance(value or {}, dict):
+        given = value or {}
+        if not isinstance(given, dict):
             raise ValidationError(f"{value!r} is not a mapping of front-matter fields, as in tags: {{type: list}}.")
-        return {str(name): self._field(name, item) for name, item in dict(value or {}).items()}  # type: ignore[call-overload]
+        return {str(name): self._field(name, item) for name, item in given.items()}
 
     def _field(self, name: object, item: object) -> _Facet:
         if not isinstance(name, str) or not name:
