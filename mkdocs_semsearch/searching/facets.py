@@ -106,7 +106,7 @@ class FilterCache:
 
     def __init__(self, tables: Tables) -> None:
         size = min(_MOST, max(_FEWEST, _REMEMBERED_CHUNKS // max(1, tables.chunk_map.chunks)))
-        self._filtered = functools.lru_cache(size)(lambda key: Filtered(tables, key.filters))
+        self._filtered = functools.lru_cache(size)(lambda filters, text: Filtered(tables, filters))
 
     def __call__(self, filters: tuple[Filter, ...]) -> Filtered:
         """Returns the chunks that pass all filters.
@@ -114,18 +114,5 @@ class FilterCache:
         Raises:
             FilterError: a filter value has the wrong type for its field.
         """
-        return self._filtered(_FilterKey(filters))
-
-
-class _FilterKey:
-    """A cache key for filters; compares their text, because 1 and True are equal in Python but differ in a filter."""
-
-    def __init__(self, filters: tuple[Filter, ...]) -> None:
-        self.filters = filters
-        self._text = repr(filters)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FilterKey) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
+        # The text is part of the key, because 1 and True are equal in Python but differ in a filter.
+        return self._filtered(filters, repr(filters))
