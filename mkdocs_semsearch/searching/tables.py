@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,7 @@ from mkdocs_semsearch.searching.records import PAGE_COLUMNS, Records, chunk_valu
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-Shown = TypeVar("Shown")
+Record = dict[str, Any]
 
 _REMEMBERED_CHUNKS = 2000
 """Number of cached display rows of chunks, of about 2 kB each: those of about 200 responses with ten results."""
@@ -188,7 +187,7 @@ class Tables:
         yield from self._chunks["heading_hierarchy"].to_pylist()
 
 
-class _RecentRows(Generic[Shown]):
+class _RecentRows:
     """Reads rows of a table and caches the latest, because results repeat from keystroke to keystroke.
 
     Safe to share between threads.
@@ -199,7 +198,7 @@ class _RecentRows(Generic[Shown]):
         most: number of rows to cache; beyond it the cache is emptied.
     """
 
-    def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[dict[str, Any]], Shown], most: int) -> None:
+    def __init__(self, table: pa.Table | pa.RecordBatch, read: Callable[[Record], Record], most: int) -> None:
         self._most = most
         self._table = table
         self._columns = [
@@ -207,9 +206,9 @@ class _RecentRows(Generic[Shown]):
             for name, column in zip(table.column_names, table.columns, strict=True)
         ]
         self._read = read
-        self._kept: dict[int, Shown] = {}
+        self._kept: dict[int, Record] = {}
 
-    def of(self, rows: Collection[int]) -> dict[int, Shown]:
+    def of(self, rows: Collection[int]) -> dict[int, Record]:
         """Returns the rows with these numbers; callers must not change them."""
         kept = self._kept
         found = {row: kept[row] for row in rows if row in kept}
@@ -221,13 +220,13 @@ class _RecentRows(Generic[Shown]):
             kept.update((row, found[row]) for row in missing[: self._most])
         return found
 
-    def _records(self, rows: list[int]) -> list[dict[str, Any]]:
+    def _records(self, rows: list[int]) -> list[Record]:
         if len(rows) <= _READ_ALONE:
             return [
                 {name: blank if is_blank[row] else cells[row].as_py() for name, cells, is_blank, blank in self._columns}
                 for row in rows
             ]
-        records: list[dict[str, Any]] = self._table.take(rows).to_pylist()
+        records: list[Record] = self._table.take(rows).to_pylist()
         return records
 
 
