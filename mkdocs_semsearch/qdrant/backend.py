@@ -44,7 +44,7 @@ from mkdocs_semsearch.searching.filters import Filter, filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import RULES, Candidates, Judged, semantic_share
+from mkdocs_semsearch.searching.ranking import Candidates, Judged, semantic_share
 from mkdocs_semsearch.searching.records import Records, chunk_values, page_info
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
@@ -278,15 +278,17 @@ class QdrantBackend:
         self, query: SearchQuery, question: Question, vector: NDArray[np.float32] | None, filters: tuple[Filter, ...]
     ) -> PointHits:
         """Requests the chunks in the window under some filters."""
-        by_words = vector is None or query.mode != "semantic"
+        allowed = self._allowed(question, filters)
+        if vector is not None and query.mode == "semantic":
+            return self._reader.find(vector, allowed)
         return self._reader.find(
             vector,
-            sparse_question(question, self._clauses) if by_words else {},
-            identifier=identifier_dimension(question) if by_words else None,
-            names=_normalised(question.names) if by_words else (),
-            distinctive=_normalised(question.distinctive_names) if by_words else (),
-            heading=heading_stems(question, self._clauses) if by_words else (),
-            allowed=self._allowed(question, filters),
+            allowed,
+            words=sparse_question(question, self._clauses),
+            identifier=identifier_dimension(question),
+            names=_normalised(question.names),
+            distinctive=_normalised(question.distinctive_names),
+            heading=heading_stems(question, self._clauses),
         )
 
     def _judged(self, query: SearchQuery, question: Question, found: PointHits, filters: tuple[Filter, ...]) -> Judged:
@@ -295,6 +297,8 @@ class QdrantBackend:
         similarities = None if found.near is None else found.near.similarities
         words = LexicalHits(found.worded.rows, found.worded.similarities)
         priors = self.chunk_map.priors(kind_priors(question), query.language)[rows]
+        here = set(rows.tolist())
+        literal = {row: rank for row, rank in found.literal.items() if row in here}
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
         by_words = similarities is None or query.mode != "semantic"
         rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, WEIGHTS["matches"], by_words)
@@ -304,7 +308,7 @@ class QdrantBackend:
             return len(self._reader.rows(allowed, 1)) > 0
 
         return rules.judged(
-            rows, similarities, words, _named(found, rows), priors,
+            rows, similarities, words, literal, priors,
             headed=headed, have_all_words=have_all_words, scale=None,
         )  # fmt: skip
 
@@ -376,11 +380,3 @@ def _by_count(field: CollectionField, counts: Iterable[tuple[Any, int]]) -> list
 
 def _normalised(names: Iterable[str]) -> list[str]:
     return list(filter(None, map(literal_name, names)))
-
-
-def _named(found: PointHits, rows: NDArray[np.int64]) -> dict[int, int]:
-    """Returns the rows to which a literal rule applies, each with the rank of the rule."""
-    by_rule = zip(RULES[1:], (found.identified, found.headed, found.titled, found.pinned), strict=True)
-    ranks = {int(row): RULES.index(rule) for rule, chosen in by_rule for row in chosen}
-    here = set(rows.tolist())
-    return {row: rank for row, rank in ranks.items() if row in here}

@@ -27,7 +27,7 @@ from mkdocs_semsearch.qdrant.collection import (
     answering,
     word_dimension,
 )
-from mkdocs_semsearch.searching.ranking import RULES, ranks_of_name
+from mkdocs_semsearch.searching.ranking import HEADING, PIN, RULES, TITLE, ranks_of_name
 from mkdocs_semsearch.searching.vector_store import Neighbors
 
 
@@ -100,17 +100,13 @@ class PointHits:
     Attributes:
         near: the semantic and the lexical hits with their similarities; None without a query vector.
         worded: the lexical hits with their BM25 scores, ordered by row.
-        identified: chunks that contain the query as an identifier.
-        pinned, titled, headed: chunks whose pinned question, title or heading equals the query.
+        literal: chunks to which a literal rule applies, each with the rank of the rule in `RULES`.
         with_all_words: chunks whose heading has all words of the query, or all that distinguish pages.
     """
 
     near: Neighbors | None
     worded: Neighbors
-    identified: NDArray[np.int64]
-    pinned: NDArray[np.int64]
-    titled: NDArray[np.int64]
-    headed: NDArray[np.int64]
+    literal: Mapping[int, int]
     with_all_words: NDArray[np.int64]
 
     @property
@@ -118,18 +114,15 @@ class PointHits:
         """All chunks that are scored, ascending."""
         if self.near is not None:
             return self.near.rows
-        return np.union1d(self.worded.rows, np.concatenate([self.identified, self.pinned, self.titled, self.headed]))
+        return np.union1d(self.worded.rows, np.fromiter(self.literal, np.int64, len(self.literal)))
 
     def joined(self, other: PointHits) -> PointHits:
-        """Returns the points of both."""
+        """Returns the points of both; of two ranks of a chunk, the greater one counts."""
         near = None if self.near is None or other.near is None else _united(self.near, other.near)
         return PointHits(
             near,
             _united(self.worded, other.worded),
-            np.union1d(self.identified, other.identified),
-            np.union1d(self.pinned, other.pinned),
-            np.union1d(self.titled, other.titled),
-            np.union1d(self.headed, other.headed),
+            {row: max(hits.literal.get(row, 0) for hits in (self, other)) for row in {**self.literal, **other.literal}},
             np.union1d(self.with_all_words, other.with_all_words),
         )
 
@@ -167,24 +160,24 @@ class CollectionReader:
     def find(
         self,
         vector: NDArray[np.float32] | None,
-        words: Mapping[int, float],
-        *,
-        identifier: int | None,
-        names: Sequence[str],
-        distinctive: Sequence[str],
-        heading: Sequence[Sequence[str]],
         allowed: models.Filter | None,
+        *,
+        words: Mapping[int, float] | None = None,
+        identifier: int | None = None,
+        names: Sequence[str] = (),
+        distinctive: Sequence[str] = (),
+        heading: Sequence[Sequence[str]] = (),
     ) -> PointHits:
         """Sends a query in one request: nearest vectors, words, identifier, title and heading.
 
         Args:
             vector: float32 `[d]`, the embedding of the query; None in text-only mode.
+            allowed: filter for the allowed chunks.
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
             names: what a title may be, and the first one a heading, normalised like these; the first found one counts.
             distinctive: the same for a heading that has all words of the query that distinguish pages.
             heading: stems of a heading with all words of the query, each with alternatives; empty for none.
-            allowed: filter for the allowed chunks.
         """
         sides: list[dict[str, Any]] = []
         if words:
@@ -207,19 +200,15 @@ class CollectionReader:
         worded, identified, titles, *others = (next(answers) if request else [] for request in sent)
         named, headings, with_all_words = titles + others[0], *others[1:]
         equal = [row for name in distinctive for row in _ranks(headings, name, plurals=True)]
-        pinned = titled = headed = np.array([], np.int64)
+        literal = {int(point.id): RULES.index("identifier") for point in identified}
         for place, name in enumerate(names):
             ranks = _ranks(named, name, plurals=identifier is None)
-            pinned, titled = _of_rule("pin", ranks), _of_rule("title", ranks)
-            headed = _of_rule("heading", ranks) if place == 0 else headed
-            if len(pinned) or len(titled) or len(headed):
+            if found := {row: rank for row, rank in ranks.items() if place == 0 or rank >= TITLE}:
+                literal |= found
                 break
         return PointHits(
             worded=_neighbors(worded),
-            identified=np.array([point.id for point in identified], np.int64),
-            pinned=pinned,
-            titled=titled,
-            headed=headed,
+            literal=literal,
             with_all_words=np.array([*(point.id for point in with_all_words), *equal], np.int64),
             near=None if vector is None else _neighbors(next(answers)),
         )
@@ -317,15 +306,11 @@ def _ranks(points: Sequence[models.ScoredPoint], name: str, *, plurals: bool) ->
     """Returns the rows of the points with a name, and their ranks, see `ranks_of_name`."""
 
     def ranks_of(name: str) -> dict[int, int]:
-        rules = (("heading", HEADING_NAME), ("title", TITLE_NAME), ("pin", PIN_NAME))
-        named = ((rule, point) for rule, key in rules for point in points if name in (point.payload or {}).get(key, ()))
-        return {int(point.id): RULES.index(rule) for rule, point in named}
+        rules = ((HEADING, HEADING_NAME), (TITLE, TITLE_NAME), (PIN, PIN_NAME))
+        named = ((rank, point) for rank, key in rules for point in points if name in (point.payload or {}).get(key, ()))
+        return {int(point.id): rank for rank, point in named}
 
     return ranks_of_name(name, ranks_of, plurals=plurals)
-
-
-def _of_rule(rule: str, ranks: Mapping[int, int]) -> NDArray[np.int64]:
-    return np.array([row for row, rank in ranks.items() if RULES[rank] == rule], np.int64)
 
 
 def _titled(names: Sequence[str], allowed: models.Filter | None) -> models.Filter:
