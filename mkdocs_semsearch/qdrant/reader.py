@@ -5,6 +5,7 @@ The words of a question become a sparse vector.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -179,38 +180,39 @@ class CollectionReader:
             distinctive: the same for a heading that has all words of the query that distinguish pages.
             heading: stems of a heading with all words of the query, each with alternatives; empty for none.
         """
-        sides: list[dict[str, Any]] = []
+        sides: dict[str, dict[str, Any]] = {}
         if words:
             sparse = models.SparseVector(indices=list(words), values=list(words.values()))
-            sides.append({"query": sparse, "using": WORDS, "filter": allowed, "limit": WINDOW})
+            sides["words"] = {"query": sparse, "using": WORDS, "filter": allowed, "limit": WINDOW}
         if identifier is not None:
             whole = models.SparseVector(indices=[identifier], values=[1.0])
-            sides.append({"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES})
+            sides["identifier"] = {"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES}
         if names:  # titles and pins apart from headings, of which there may be more than the limit
-            sides += ({"filter": named(names, allowed), "limit": _NAMES} for named in (_titled, _headed))
+            sides["titles"] = {"filter": _titled(names, allowed), "limit": _NAMES}
+            sides["headings"] = {"filter": _headed(names, allowed), "limit": _NAMES}
         if distinctive:
-            sides.append({"filter": _named(distinctive, allowed), "limit": _NAMES})
+            sides["distinctive"] = {"filter": _named(distinctive, allowed), "limit": _NAMES}
         if heading:
-            sides.append({"filter": _with_heading(heading, allowed), "limit": WINDOW})
-        requests = [self._request(**side, with_payload=[TITLE_NAME, HEADING_NAME, PIN_NAME]) for side in sides]
+            sides["heading"] = {"filter": _with_heading(heading, allowed), "limit": WINDOW}
+        payload = [TITLE_NAME, HEADING_NAME, PIN_NAME]
+        requests = [self._request(**side, with_payload=payload) for side in sides.values()]
         if vector is not None:
-            requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides]))
-        answers = iter(self._answers(requests))
-        sent = (words, identifier is not None, names, names, distinctive, heading)
-        worded, identified, titles, *others = (next(answers) if request else [] for request in sent)
-        named, headings, with_all_words = titles + others[0], *others[1:]
-        equal = [row for name in distinctive for row in _ranks(headings, name, plurals=True)]
-        literal = {int(point.id): RULES.index("identifier") for point in identified}
+            requests.append(self._near_request(vector, allowed, [models.Prefetch(**side) for side in sides.values()]))
+        answers = self._answers(requests)
+        points = defaultdict(list, zip(sides, answers, strict=False))  # the last answer may be that of the vector
+        named = points["titles"] + points["headings"]
+        equal = [row for name in distinctive for row in _ranks(points["distinctive"], name, plurals=True)]
+        literal = {int(point.id): RULES.index("identifier") for point in points["identifier"]}
         for place, name in enumerate(names):
             ranks = _ranks(named, name, plurals=identifier is None)
             if found := {row: rank for row, rank in ranks.items() if place == 0 or rank >= TITLE}:
                 literal |= found
                 break
         return PointHits(
-            worded=_neighbors(worded),
+            near=None if vector is None else _neighbors(answers[-1]),
+            worded=_neighbors(points["words"]),
             literal=literal,
-            with_all_words=np.array([*(point.id for point in with_all_words), *equal], np.int64),
-            near=None if vector is None else _neighbors(next(answers)),
+            with_all_words=np.array([*(point.id for point in points["heading"]), *equal], np.int64),
         )
 
     def rows(self, allowed: models.Filter | None, most: int) -> NDArray[np.int64]:
