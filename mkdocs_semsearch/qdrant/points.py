@@ -11,7 +11,6 @@ import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qdrant_client import models
@@ -61,51 +60,31 @@ _dimension = functools.lru_cache(maxsize=500_000)(word_dimension)
 """Caches the dimensions of words in chunks, which repeat; words of queries are not cached. Size not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordStatistics:
-    """Statistics of all chunks, for BM25.
+class SparseWords:
+    """Makes the sparse vectors of chunks from statistics of all chunks.
+
+    Args:
+        chunks: all chunks of the site, each with the words that are added to it; they are read once and not kept.
+        stemmers: stemmer for the language of every chunk.
 
     Attributes:
-        chunks: number of chunks.
         chunks_with: field to term to the number of chunks with the term.
-        mean_length: field to its mean number of terms.
     """
 
-    chunks: int
-    chunks_with: Mapping[str, Counter[str]]
-    mean_length: Mapping[str, float]
-
-
-class SparseWords:
-    """Makes the sparse vectors of chunks from statistics of all chunks."""
-
-    def __init__(self, analysis: Analysis, statistics: WordStatistics) -> None:
-        self.statistics = statistics
-        self._analysis = analysis
+    def __init__(self, chunks: Iterable[tuple[Chunk, Sequence[str]]], stemmers: Sequence[str | None]) -> None:
+        self._analysis = analysis = Analysis(stemmers)
+        self.chunks_with: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
+        lengths = Counter[str]()
+        for (chunk, added), stemmer in zip(chunks, stemmers, strict=True):
+            for field, terms in _terms(chunk, added, analysis.of_page(stemmer)).items():
+                self.chunks_with[field].update(set(terms))
+                lengths[field] += len(terms)
+        number = len(stemmers)
+        self._mean_length = {field: max(lengths[field] / max(1, number), 1e-9) for field in FIELDS}
         self._stems_of = functools.cache(
             lambda word, stemmer: list(analysis.of_page(stemmer)["text"].analyze(prepare(word)))
         )
-        self._inverse_of = functools.cache(lambda chunks: float(inverse_frequency(statistics.chunks, chunks)))
-
-    @classmethod
-    def counted(cls, chunks: Iterable[tuple[Chunk, Sequence[str]]], stemmers: Sequence[str | None]) -> SparseWords:
-        """Counts the words of all chunks in one pass, without keeping the chunks.
-
-        Args:
-            chunks: chunks of the site, each with the words that are added to it.
-            stemmers: stemmer for the language of every chunk.
-        """
-        analysis = Analysis(stemmers)
-        chunks_with: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
-        lengths = Counter[str]()
-        number = 0
-        for (chunk, added), stemmer in zip(chunks, stemmers, strict=True):
-            number += 1
-            for field, terms in _terms(chunk, added, analysis.of_page(stemmer)).items():
-                chunks_with[field].update(set(terms))
-                lengths[field] += len(terms)
-        mean_length = {field: lengths[field] / max(1, number) for field in FIELDS}
-        return cls(analysis, WordStatistics(number, chunks_with, mean_length))
+        self._inverse_of = functools.cache(lambda found: float(inverse_frequency(number, found)))
 
     def of(self, chunk: Chunk, added: Sequence[str], stemmer: str | None) -> tuple[models.SparseVector, str]:
         """Returns the scores of a chunk's words and those added to it, and its `EXACT_TEXT`.
@@ -126,12 +105,15 @@ class SparseWords:
         return list(dict.fromkeys(self._analysis.terms("text", prepare(chunk.heading_hierarchy[-1]))))
 
     def _field_scores(self, field: str, terms: list[str]) -> Scores:
-        length = rounded_length(len(terms)) / max(self.statistics.mean_length[field], 1e-9)
+        length = self._relative_length(field, terms)
         counts = Counter(terms)
         return {term: self._inverse(field, term) * saturation(count, length) for term, count in counts.items()}
 
+    def _relative_length(self, field: str, terms: list[str]) -> float:
+        return rounded_length(len(terms)) / self._mean_length[field]
+
     def _inverse(self, field: str, term: str) -> float:
-        return self._inverse_of(self.statistics.chunks_with[field][term])
+        return self._inverse_of(self.chunks_with[field][term])
 
     def _words(self, scores: Mapping[str, Scores], stemmer: str | None) -> Iterable[tuple[int, float]]:
         """Yields the scores of words in any field."""
@@ -155,7 +137,7 @@ class SparseWords:
     def _pairs(self, terms: Mapping[str, list[str]]) -> Iterable[tuple[int, float]]:
         """Scores neighbours in the text and in code, as phrases of two words."""
         for kind, field in (("pair", "text"), ("code_pair", "code")):
-            length = rounded_length(len(terms[field])) / max(self.statistics.mean_length[field], 1e-9)
+            length = self._relative_length(field, terms[field])
             for pair, count in Counter(itertools.pairwise(terms[field])).items():
                 inverse = sum(self._inverse(field, term) for term in pair)
                 yield _dimension(kind, *pair), inverse * saturation(count, length)

@@ -101,8 +101,8 @@ class QdrantWriter:
         """Uploads a build into a collection of its own, and counts its points there, see `StoreWriter.write`."""
         chunks = list(rows.chunks_with_added_words())
         of_chunks = [stemmer for page, stemmer in zip(rows.pages, rows.stemmers, strict=True) for _ in page.chunks]
-        words = SparseWords.counted(chunks, of_chunks)
-        TermList.write(folder / TERMS, words.statistics.chunks_with)
+        words = SparseWords(chunks, of_chunks)
+        TermList.write(folder / TERMS, words.chunks_with)
         _write_rows(folder, rows)
         fields = fields_of(rows)
         name = collection_name(self._collection, rows.build_id)
