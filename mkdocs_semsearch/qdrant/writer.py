@@ -31,7 +31,7 @@ from mkdocs_semsearch.qdrant.collection import (
     patiently,
 )
 from mkdocs_semsearch.qdrant.points import SparseWords, fields_of, points_of
-from mkdocs_semsearch.searching.chunk_map import first_of_runs, have_subsections, ranked_kinds
+from mkdocs_semsearch.searching.chunk_map import PageLanguages, have_subsections, ranked_kinds, section_starts
 
 _OLDEST = (1, 19)
 """The first version of Qdrant with prefix and phrase matching."""
@@ -244,36 +244,30 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
 
     These are its page, section, group and size, and whether its section has subsections.
     """
-    page, section, sizes, paths, running = [], [], [], [], -1
-    for number, item in enumerate(rows.pages):
-        last = -1
-        for chunk in item.chunks:
-            if chunk.section_index != last:
-                running += 1
-                last = chunk.section_index
-                paths.append(chunk.heading_hierarchy)
-            page.append(number)
-            section.append(running)
-            sizes.append(len(chunk.content.encode()))
-    sections = np.array(section, np.int64)
-    pages_of = np.array(page, np.int64)[first_of_runs(sections)]
-    columns = (page, section, rows.groups, sizes, have_subsections(paths, pages_of)[sections])
+    counts = np.array([len(page.chunks) for page in rows.pages], np.int32)
+    chunks = [chunk for page in rows.pages for chunk in page.chunks]
+    page_of = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    starts = section_starts(page_of, np.array([chunk.section_index for chunk in chunks], np.int32))
+    section_of, firsts = np.cumsum(starts) - 1, np.flatnonzero(starts)
+    parents = have_subsections([chunks[row].heading_hierarchy for row in firsts], page_of[firsts])
+    sizes = [len(chunk.content.encode()) for chunk in chunks]
+    columns = (page_of, section_of, rows.groups, sizes, parents[section_of])
     table = np.stack([np.asarray(column, np.int32) for column in columns], axis=1)
     np.save(folder / ROWS, table, allow_pickle=False)
-    counts = np.array([len(item.chunks) for item in rows.pages], np.int32)
-    of_pages: dict[str, Any] = {"first_chunk": np.int32, "chunk_count": np.int32, "boost": np.float32, "kind": np.int8}
-    of_pages |= {"modified": np.int32, "language": "U16", "translation_of": np.int32}
-    pages = np.zeros(len(rows.pages), list(of_pages.items()))
-    pages["first_chunk"], pages["chunk_count"] = np.cumsum(counts) - counts, counts
-    pages["boost"] = [item.boost for item in rows.pages]
-    documents = np.array([chunk.kind == "api" for item in rows.pages for chunk in item.chunks], np.bool_)
-    pages["kind"] = ranked_kinds([item.kind for item in rows.pages], table[:, 0], documents)
-    pages["language"] = [item.language or "" for item in rows.pages]
-    first: dict[tuple[tuple[str, str], ...], int] = {}
-    for number, item in enumerate(rows.pages):
-        others = tuple(item.translations.items())
-        pages["translation_of"][number] = first.setdefault(others, number) if others else number
-    pages["modified"] = [day_of(item.last_modified) for item in rows.pages]
+    groups = PageLanguages.of([None] * len(counts), [str(dict(page.translations)) for page in rows.pages], {}, "")
+    documents = np.array([chunk.kind == "api" for chunk in chunks], np.bool_)
+    of_pages: dict[str, tuple[Any, Any]] = {
+        "first_chunk": (np.int32, np.cumsum(counts) - counts),
+        "chunk_count": (np.int32, counts),
+        "boost": (np.float32, [page.boost for page in rows.pages]),
+        "kind": (np.int8, ranked_kinds([page.kind for page in rows.pages], page_of, documents)),
+        "modified": (np.int32, [day_of(page.last_modified) for page in rows.pages]),
+        "language": ("U16", [page.language or "" for page in rows.pages]),
+        "translation_of": (np.int32, groups.group_of),
+    }
+    pages = np.zeros(len(counts), [(name, kind) for name, (kind, _) in of_pages.items()])
+    for name, (_, values) in of_pages.items():
+        pages[name] = values
     np.save(folder / PAGE_ROWS, pages, allow_pickle=False)
 
 

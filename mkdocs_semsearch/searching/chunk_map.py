@@ -65,6 +65,16 @@ def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
     return np.asarray(least + (1 - least) * share, np.float32)
 
 
+def section_starts(page_of: NDArray[np.integer[Any]], section: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Returns bool `[m]`: the first chunk of every section.
+
+    Args:
+        page_of: int `[m]`; page row of every chunk.
+        section: int `[m]`; number of its section in the page.
+    """
+    return first_of_runs(page_of) | first_of_runs(section)
+
+
 def have_subsections(paths: Sequence[Sequence[str]], pages: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
     """Returns bool `[s]`: the sections that are followed by one of their subsections.
 

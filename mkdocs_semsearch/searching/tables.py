@@ -34,6 +34,7 @@ from mkdocs_semsearch.searching.chunk_map import (
     length_factors,
     ranked_kinds,
     section_factors,
+    section_starts,
 )
 from mkdocs_semsearch.searching.columns import Column, build_column
 from mkdocs_semsearch.searching.filters import Filter
@@ -75,7 +76,7 @@ class Tables:
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         page_of: NDArray[np.int32] = chunks["page"].to_numpy()
-        section_of = _running_sections(page_of, chunks["section"].to_numpy())
+        section_of = np.cumsum(section_starts(page_of, chunks["section"].to_numpy()), dtype=np.int32) - np.int32(1)
         self._documents = _documents(chunks)
         self.chunk_map = ChunkMap(
             page_of=page_of,
@@ -297,7 +298,3 @@ def _modified(pages: pa.Table) -> NDArray[np.int32]:
     if "last_modified" not in pages.column_names:
         return np.zeros(pages.num_rows, np.int32)
     return np.array(list(map(day_of, pages["last_modified"].to_pylist())), np.int32)
-
-
-def _running_sections(page_of: NDArray[np.int32], section: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.cumsum(first_of_runs(page_of) | first_of_runs(section), dtype=np.int32) - np.int32(1)

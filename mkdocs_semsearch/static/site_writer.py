@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.artifact.fields import CHUNK_FIELDS, ROW_NUMBERS, as_json, facet_column, stored_field
@@ -17,10 +16,10 @@ from mkdocs_semsearch.lexical.extra_words import ReaderWords
 from mkdocs_semsearch.lexical.question import NamedChunk, literal_names
 from mkdocs_semsearch.searching.chunk_map import (
     PageLanguages,
-    first_of_runs,
     have_subsections,
     ranked_kinds,
     section_factors,
+    section_starts,
 )
 from mkdocs_semsearch.searching.ranking import HEADING, PIN, TITLE
 from mkdocs_semsearch.searching.records import page_info
@@ -118,23 +117,18 @@ def language_tags(pages: Sequence[Record]) -> list[str]:
 
 
 def _sections(chunks: ChunkTable) -> dict[str, Value]:
-    starts = _section_starts(chunks)
+    starts = section_starts(chunks.pages, chunks.integers("section"))
     rows = np.flatnonzero(starts)
     texts, begins = chunks.lists("heading_hierarchy")
     paths = [texts[begins[row] : begins[row + 1]] for row in rows.tolist()]
-    group = chunks.integers("duplicate_group")[starts > 0]
+    group = chunks.integers("duplicate_group")[rows]
     twins = np.flatnonzero(group != np.arange(len(group)))
     return {
-        "section_starts": starts,
+        "section_starts": starts.astype(np.uint8),
         "section_factors": section_factors(have_subsections(paths, chunks.pages[rows])[np.cumsum(starts) - 1]),
         "twins": smallest_unsigned(twins),
         "twin_of": smallest_unsigned(group[twins]),
     }
-
-
-def _section_starts(chunks: ChunkTable) -> NDArray[np.uint8]:
-    """Returns 1 for the first chunk of every section, otherwise 0."""
-    return (first_of_runs(chunks.pages) | first_of_runs(chunks.integers("section"))).astype(np.uint8)
 
 
 class NameHashes:
@@ -171,7 +165,7 @@ def _names(
         names.extend(found)
         places.extend([(rank, row)] * (len(names) - before))
 
-    rows = np.flatnonzero(_section_starts(chunks)).tolist()
+    rows = np.flatnonzero(section_starts(chunks.pages, chunks.integers("section"))).tolist()
     found = literal_names(
         _named_chunks(chunks, rows),
         lambda page: readers.names_of(pages[page]["path"], pages[page]["frontmatter"]),
