@@ -41,7 +41,7 @@ MOST_PARTS = 4
 
 def joins_words(stemmer: str | None) -> bool:
     """Returns whether a stemmer belongs to a language whose compounds are divided."""
-    return _links(stemmer) is not None
+    return bool(links_of(stemmer))
 
 
 def links_of(stemmers: str | None) -> tuple[str, ...]:
@@ -51,10 +51,6 @@ def links_of(stemmers: str | None) -> tuple[str, ...]:
         stemmers: names of stemmers, separated by spaces.
     """
     return tuple(dict.fromkeys(link for name in (stemmers or "").split() for link in _LINKS.get(name, ())))
-
-
-def _links(stemmer: str | None) -> tuple[str, ...] | None:
-    return next((_LINKS[name] for name in (stemmer or "").split() if name in _LINKS), None)
 
 
 class Compounds:
@@ -112,7 +108,7 @@ def divide_compound(
 
 def _compounds_among(words: set[str], stemmer: str) -> dict[str, tuple[str, ...]]:
     """Returns compounds with their parts, each part in the shortest form that occurs on the site."""
-    links = _links(stemmer) or ()
+    links = links_of(stemmer)
     stem, telling = stems_with(stemmer), telling_words(stemmer)
     stems = {word: stem(word) for word in words if word.isalpha()}
     forms: dict[str, list[str]] = {}
