@@ -45,17 +45,38 @@ def write_terms(folder: Path, postings: Postings, is_telling: Callable[[str], bo
         is_telling: returns whether a word may be highlighted in excerpts.
         shards: compresses the shards.
     """
-    words_of = defaultdict(list)
-    for word, stem in postings.stems.items():
-        words_of[stem].append(word)
-    costs = {word: len(word) + _KEY_BYTES for word in postings.stems}
-    for stem, words in words_of.items():
-        costs[min(words)] += _list_bytes(postings.lists.get(stem))
-    for form, found in postings.identifiers.items():
-        costs[IDENTIFIER_MARK + form] = len(form) + _KEY_BYTES + _list_bytes(found)
+    identifiers = {IDENTIFIER_MARK + form: found for form, found in postings.identifiers.items()}
+    lists = {**postings.lists, **identifiers}
+    # The name of the posting list of each key: the stem of a word, or the identifier itself.
+    name_of = {**postings.stems, **{key: key for key in identifiers}}
+    keys_of = defaultdict(list)
+    for key, name in name_of.items():
+        keys_of[name].append(key)
+    costs = {key: len(key.removeprefix(IDENTIFIER_MARK)) + _KEY_BYTES for key in name_of}
+    for name, keys in keys_of.items():
+        costs[min(keys)] += 4 + 2 * len(lists[name].rows) if name in lists else 0
+    packed = _packed_rows(lists)
+
+    def blocks(keys: Sequence[str]) -> Mapping[str, Value]:
+        """Returns the blocks of a shard: its keys, and every word that shares a posting list with one of them."""
+        names = sorted(dict.fromkeys(map(name_of.__getitem__, keys)), key=identifiers.__contains__)
+        everything = in_key_order(key for name in names for key in keys_of[name])
+        number = {name: place for place, name in enumerate(names)}
+        present = [name for name in names if name in lists]
+        return {
+            "keys": everything,
+            "list": smallest_unsigned([number[name_of[key]] for key in everything]),
+            "df": smallest_unsigned([postings.frequency[key] for key in everything]),
+            "telling": np.array([key not in identifiers and is_telling(key) for key in everything], np.uint8),
+            "stems": ["" if name in identifiers else name for name in names],
+            "sizes": smallest_unsigned([len(lists[name].rows) if name in lists else 0 for name in names]),
+            "weights": np.array([lists[name].weight if name in lists else 0 for name in names], np.uint16),
+            "rows": np.concatenate([np.zeros(0, np.uint8), *(packed[name] for name in present)]),
+            "impacts": np.concatenate([np.zeros(0, np.uint8), *(lists[name].impacts for name in present)]),
+        }
+
     parts = cut_shards(costs, TERM_BYTES, MOST_TERM_SHARDS)
-    rows = {**_packed_rows(postings.lists), **_packed_rows(postings.identifiers, IDENTIFIER_MARK)}
-    contents = (shards.packed(_term_blocks(part.keys, words_of, postings, is_telling, rows), NUMBERS) for part in parts)
+    contents = (shards.packed(blocks(part.keys), NUMBERS) for part in parts)
     return WrittenShards([part.first for part in parts], write_shards(folder, "terms", contents))
 
 
@@ -78,54 +99,14 @@ def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShar
     return WrittenShards([part.first for part in parts], write_shards(folder, "positions", contents))
 
 
-def _list_bytes(found: PostingList | None) -> int:
-    return 4 + 2 * len(found.rows) if found else 0
-
-
-def _packed_rows(lists: Mapping[str, PostingList], mark: str = "") -> dict[str, NDArray[np.uint8]]:
-    """Returns the packed rows of every posting list, by its stem or identifier with a mark before it."""
+def _packed_rows(lists: Mapping[str, PostingList]) -> dict[str, NDArray[np.uint8]]:
+    """Returns the packed rows of every posting list by its name."""
     sizes = np.array([len(found.rows) for found in lists.values()], np.int64)
     rows = np.concatenate([np.zeros(0, np.int32), *(found.rows for found in lists.values())])
     packed, begins = pack_varints(differences(rows, sizes))
     ends = np.cumsum(sizes)
     places = zip(begins[ends - sizes].tolist(), begins[ends].tolist(), strict=True)
-    return {mark + key: packed[begin:end] for key, (begin, end) in zip(lists, places, strict=True)}
-
-
-def _term_blocks(
-    keys: Sequence[str],
-    words_of: Mapping[str, Sequence[str]],
-    postings: Postings,
-    is_telling: Callable[[str], bool],
-    packed_rows: Mapping[str, NDArray[np.uint8]],
-) -> Mapping[str, Value]:
-    """Returns the blocks of a shard: its keys, and every word that shares a posting list with one of them."""
-    stems = dict.fromkeys(postings.stems[key] for key in keys if not key.startswith(IDENTIFIER_MARK))
-    words = {word for stem in stems for word in words_of[stem]}
-    identifiers = [key for key in keys if key.startswith(IDENTIFIER_MARK)]
-    everything = in_key_order((*words, *identifiers))
-    number = {stem: i for i, stem in enumerate(stems)}
-    lists = [postings.lists.get(stem) for stem in stems]
-    place = []
-    for key in everything:
-        if key.startswith(IDENTIFIER_MARK):
-            place.append(len(lists))
-            lists.append(postings.identifiers[key.removeprefix(IDENTIFIER_MARK)])
-        else:
-            place.append(number[postings.stems[key]])
-    present = [found for found in lists if found]
-    packed = (packed_rows.get(key) for key in (*stems, *identifiers))
-    return {
-        "keys": everything,
-        "list": smallest_unsigned(place),
-        "df": smallest_unsigned([postings.frequency[key] for key in everything]),
-        "telling": np.array([not key.startswith(IDENTIFIER_MARK) and is_telling(key) for key in everything], np.uint8),
-        "stems": list(stems) + [""] * len(identifiers),
-        "sizes": smallest_unsigned([len(found.rows) if found else 0 for found in lists]),
-        "weights": np.array([found.weight if found else 0 for found in lists], np.uint16),
-        "rows": np.concatenate([np.zeros(0, np.uint8), *(rows for rows in packed if rows is not None)]),
-        "impacts": np.concatenate([np.zeros(0, np.uint8), *(found.impacts for found in present)]),
-    }
+    return {name: packed[begin:end] for name, (begin, end) in zip(lists, places, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
