@@ -165,7 +165,8 @@ def fields_of(rows: IndexedRows) -> tuple[CollectionField, ...]:
 
 def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: SparseWords) -> Iterator[models.PointStruct]:
     """Yields the points in the order of their ids: row i of the chunks is point i, page j is point `chunks + j`."""
-    page_fields = _PageFields(rows, fields)
+    pages = list(page_rows(rows.pages, rows.facets))
+    of_pages = _page_payloads(rows, pages, fields)
     chunk_fields = [field for field in fields if field.name in CHUNK_FIELDS]
     records = chunk_rows(rows.pages, rows.groups.tolist())
     every = zip(records, rows.chunks_with_added_words(), _literal_names(rows), strict=True)
@@ -173,7 +174,7 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
         page = record["page"]
         sparse, exact_text = words.of(chunk, added, rows.stemmers[page])
         payload = {
-            **page_fields.payload(page),
+            **of_pages[page],
             **_payload(chunk_fields, record),
             KIND: CHUNK_POINT,
             CHUNK: {name: record[name] for name in CHUNK_COLUMNS},
@@ -187,10 +188,9 @@ def points_of(rows: IndexedRows, fields: Sequence[CollectionField], words: Spars
         if headings:
             payload[HEADING_NAME] = list(map(literal_name, headings))
         yield models.PointStruct(id=row, vector={MEANING: rows.vectors[row].tolist(), WORDS: sparse}, payload=payload)
-    for number, record in enumerate(page_fields.rows):
-        shown = {name: record[name] for name in PAGE_COLUMNS}
-        payload = {**page_fields.payload(number), KIND: PAGE_POINT, PAGE: shown}
-        yield models.PointStruct(id=len(rows.vectors) + number, vector={}, payload=payload)
+    for number, (record, of_page) in enumerate(zip(pages, of_pages, strict=True), len(rows.vectors)):
+        payload = {**of_page, KIND: PAGE_POINT, PAGE: {name: record[name] for name in PAGE_COLUMNS}}
+        yield models.PointStruct(id=number, vector={}, payload=payload)
 
 
 def _literal_names(rows: IndexedRows) -> Iterator[AddedNames]:
@@ -209,35 +209,33 @@ def _literal_names(rows: IndexedRows) -> Iterator[AddedNames]:
     return literal_names(chunks, lambda page: rows.added.readers.names_of(pages[page].path, pages[page].front_matter))
 
 
-class _PageFields:
-    """The fields of pages, which are in the payload of every point of a page.
+def _page_payloads(
+    build: IndexedRows, rows: Sequence[Mapping[str, Any]], fields: Sequence[CollectionField]
+) -> list[dict[str, Any]]:
+    """Returns the payload for the fields of each page, which every point of the page has.
 
-    Attributes:
-        rows: rows of `pages.parquet`.
+    `rows` are the rows of `pages.parquet`.
     """
-
-    def __init__(self, build: IndexedRows, fields: Sequence[CollectionField]) -> None:
-        self.rows = list(page_rows(build.pages, build.facets))
-        declared = {facet.name for facet in build.facets}
-        front_matter = [page.front_matter for page in build.pages]
-        self._known = [field for field in fields if field.name in PAGE_FIELDS and field.name not in declared]
-        self._declared = [field for field in fields if field.name in declared]
-        others = (field for field in fields if field.name not in {*PAGE_FIELDS, *CHUNK_FIELDS, *declared})
-        self._others = [(field, front_matter_values(front_matter, field.name)[1]) for field in others]
-
-    def payload(self, page: int) -> dict[str, Any]:
-        """Returns the payload of a page's fields."""
-        row = self.rows[page]
-        payload = _payload(self._known, row)
-        for field in self._declared:
-            payload |= field.payload(row[facet_column(field.name)])
-        for field, values in self._others:
-            payload |= field.payload(values[page])
-        return payload
+    declared = {facet.name for facet in build.facets}
+    front_matter = [page.front_matter for page in build.pages]
+    payloads: list[dict[str, Any]] = [{} for _ in rows]
+    for field in fields:
+        if field.name in declared:
+            values: Sequence[Any] = [row[facet_column(field.name)] for row in rows]
+        elif field.name in PAGE_FIELDS:
+            column, read = stored_field(field.name)
+            values = [read(row[column]) for row in rows]
+        elif field.name not in CHUNK_FIELDS:
+            values = front_matter_values(front_matter, field.name)[1]
+        else:
+            continue
+        for payload, value in zip(payloads, values, strict=True):
+            payload.update(field.payload(value))
+    return payloads
 
 
 def _payload(fields: Iterable[CollectionField], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the payload of fields that the indexer sets, read from a row of `pages.parquet` or `chunks.parquet`."""
+    """Returns the payload of fields that the indexer sets, read from a row of `chunks.parquet`."""
     payload: dict[str, Any] = {}
     for field in fields:
         column, read = stored_field(field.name)
