@@ -124,10 +124,13 @@ def read_words(question: Question, words: QueryWords, *, correct: bool = True) -
     def is_part(part: str) -> bool:
         return words.tells(part) and words.knows(part)
 
-    parts = {word: divide_compound(term, is_part, words.links) for word, term in unknown.items()}
-    compounds = {word: found for word, found in parts.items() if found}
-    typos = {word: term for word, term in unknown.items() if word not in compounds}
-    corrections = _corrections(typos, words, question.words[-1]) if typos and correct else {}
+    compounds: dict[str, tuple[str, ...]] = {}
+    corrections: dict[str, tuple[str, ...]] = {}
+    for word, term in unknown.items():
+        if parts := divide_compound(term, is_part, words.links):
+            compounds[word] = parts
+        elif correct and (others := words.corrections(term, finished=word != question.words[-1])):
+            corrections[word] = tuple(others)
     named = tuple(filter(words.is_name, telling))
     read = replace(
         question,
@@ -178,18 +181,6 @@ def _unknown(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, s
         terms = words.terms(word) if words.tells(word) else ()
         if len(terms) == 1 and not words.knows(terms[0]):
             yield word, terms[0]
-
-
-def _corrections(unknown: Mapping[str, str], words: QueryWords, last: str) -> dict[str, tuple[str, ...]]:
-    """Returns the corrections of unknown words.
-
-    Args:
-        unknown: the words, each with its term.
-        words: the words of the index.
-        last: the last word of the question, which the reader may still be typing.
-    """
-    corrections = {word: tuple(words.corrections(term, finished=word != last)) for word, term in unknown.items()}
-    return {word: others for word, others in corrections.items() if others}
 
 
 def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str, ...]]) -> str:
