@@ -124,13 +124,10 @@ def patiently(call: Callable[Given, T], *args: Given.args, **kwargs: Given.kwarg
     return call(*args, **kwargs)
 
 
-def _refusal(error: object) -> str:
-    status = getattr(error, "status_code", None)
-    if status in (401, 403):
-        return f"HTTP {status}: {KEY_VARIABLE} is missing or wrong"
-    content = getattr(error, "content", b"")
-    said = content.decode("utf-8", "replace") if isinstance(content, bytes) else str(content)
-    return f"HTTP {status}: {' '.join(said.split())[:200]}"
+def _refusal(error: UnexpectedResponse) -> str:
+    if error.status_code in (401, 403):
+        return f"HTTP {error.status_code}: {KEY_VARIABLE} is missing or wrong"
+    return f"HTTP {error.status_code}: {' '.join(error.content.decode('utf-8', 'replace').split())[:200]}"
 
 
 def _short(error: object) -> str:
