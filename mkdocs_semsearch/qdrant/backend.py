@@ -271,7 +271,7 @@ class QdrantBackend:
             judged = replace(both, matching=matching).only(np.isin(both.rows, found.rows))
             if falls_back and not judged.matching.any():
                 judged = self._judged(query, question, found, filters)
-        candidates = judged.scored((self.chunk_map.section_of[judged.rows], self.chunk_map.page_of[judged.rows]))
+        candidates = judged.scored(self.chunk_map)
         return candidates.boosted(self.chunk_map.boost[self.chunk_map.page_of[candidates.rows]])
 
     def _hits(

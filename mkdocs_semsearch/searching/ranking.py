@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.question import other_numbers
-from mkdocs_semsearch.searching.chunk_map import first_of_runs, group_best
+from mkdocs_semsearch.searching.chunk_map import ChunkMap, first_of_runs, group_best
 
 SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Weight of the semantic score in a hybrid score; the lexical score has the rest."""
@@ -307,11 +307,11 @@ class Judged:
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
         return Judged(**{name: part[kept] if isinstance(part, np.ndarray) else part for name, part in parts.items()})
 
-    def scored(self, places: tuple[NDArray[np.int32], NDArray[np.int32]] | None) -> Candidates:
+    def scored(self, chunk_map: ChunkMap | None) -> Candidates:
         """Applies the rule for headings, the priors and the literal rule.
 
         Args:
-            places: section and page of every chunk, each int32 `[m]`; None if pages need no scores.
+            chunk_map: the structure of the index; None if pages need no scores.
         """
         sides, weight = self.sides, self.weight
         headed = self.headed if self.headed is not None and self.headed.any() else None
@@ -319,8 +319,9 @@ class Judged:
             weight = HEADING_SEMANTIC * weight
             sides = self.lexical if self.semantic is None else fuse(self.semantic, self.lexical, weight)
         scores = of_pages = _apply_rules(sides * self.section_factors, headed, self.priors, self.ranks)
-        if places is not None:
-            of_pages = page_scores(sides, (self.semantic, self.lexical), *places, weight=weight)
+        if chunk_map is not None:
+            sections, pages = chunk_map.section_of[self.rows], chunk_map.page_of[self.rows]
+            of_pages = page_scores(sides, (self.semantic, self.lexical), sections, pages, weight=weight)
             of_pages = _apply_rules(of_pages, headed, self.priors, self.ranks)
         return Candidates(
             self.rows, scores, of_pages, self.matching, self.similarities, self.bm25, self.ranks,

@@ -236,11 +236,6 @@ class ScoreRules:
         lowered[headings[~lifts]] = 0 if self.question.identifier is None else RULES.index("identifier")
         return lowered
 
-    def scored(self, judged: Judged, *, of_pages: bool) -> Candidates:
-        """Returns the final scores of chunks, and with `of_pages` of their pages."""
-        rows, chunk_map = judged.rows, self.chunk_map
-        return judged.scored((chunk_map.section_of[rows], chunk_map.page_of[rows]) if of_pages else None)
-
     def _evidence(
         self,
         rows: NDArray[np.int64],
@@ -351,7 +346,7 @@ class Scoring:
             judged = judged.only(filtered[judged.rows])
             if self._falls_back and not judged.matching.any():
                 judged = self._judged(filtered, every=every)
-        return self._rules.scored(judged, of_pages=of_pages)
+        return judged.scored(self._rules.chunk_map if of_pages else None)
 
     @functools.cached_property
     def _of_site(self) -> Judged:

@@ -249,9 +249,8 @@ def scored(
         section_factor=ones if section_factor is None else section_factor,
     )
     rules = ScoreRules(read_question(question), chunk_map, SEMANTIC_WEIGHT, None, {**MATCHES, "share": share}, by_words)
-    return rules.judged(rows, similarities, words, {}, ones, headed=headed, have_all_words=bool, scale=None).scored(
-        (rows, rows)
-    )
+    judged = rules.judged(rows, similarities, words, {}, ones, headed=headed, have_all_words=bool, scale=None)
+    return judged.scored(chunk_map)
 
 
 def test_chunks_match_from_the_given_share_of_the_best_score():
