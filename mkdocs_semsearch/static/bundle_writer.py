@@ -231,12 +231,13 @@ def _write_contents(
         )
         parts, lexical_part = _write_words(folder, manifest, pages, words, shards)
         texts = site.result()
-    written = None if meaning is None else meaning.result()
-    if written is not None:
-        parts["tokens"] = written.tokens
+    semantic = None
+    if meaning is not None:
+        parts["tokens"], entry = meaning.result()
+        semantic = _semantic_entry(manifest, entry)
     pointer = {
         **_site_entries(manifest, pages),
-        "semantic": None if written is None else _semantic_entry(manifest, written.semantic),
+        "semantic": semantic,
         "weights": WEIGHTS,
         "lexical": lexical_part,
         "shards": {"texts": sum(map(len, texts)), **{kind: part.firsts for kind, part in parts.items()}},

@@ -164,23 +164,10 @@ CORE_TOKENS = 512
 """Number of tokens that are loaded with the first query; chosen, not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenMeaning:
-    """The semantic part of `static.json`.
-
-    Attributes:
-        semantic: the parameters for reading vectors and tokens.
-        tokens: the shards of the tokens.
-    """
-
-    semantic: dict[str, Any]
-    tokens: WrittenShards
-
-
 def write_meaning(
     folder: Path, vectors: NDArray[np.float32], table: TokenTable, reduction: Reduction, words: Mapping[str, int]
-) -> WrittenMeaning:
-    """Writes vectors and tokens.
+) -> tuple[WrittenShards, dict[str, Any]]:
+    """Writes vectors and tokens; returns the shards of the tokens and the entry `semantic` of the pointer.
 
     Args:
         folder: folder of the bundle.
@@ -195,15 +182,13 @@ def write_meaning(
     packed = pack_codes(reduction.codes(vectors), reduction.bits)
     blocks: dict[str, Value] = {"codes": packed.reshape(-1), "weights": weights, "offsets": offsets}
     (folder / VECTORS).write_bytes(pack_blocks(blocks, CODES))
-    tokens = _write_tokens(folder, table, reduction, words)
-    semantic = {
+    return _write_tokens(folder, table, reduction, words), {
         # Lists of groups of components with their bits; there is one group.
         "planes": [[len(weights), reduction.bits]],
         "token_planes": [[len(weights), TOKEN_BITS]],
         "unit": unit,
         "weight": MEANING_WEIGHT,
     }
-    return WrittenMeaning(semantic, tokens)
 
 
 def _write_tokens(folder: Path, table: TokenTable, reduction: Reduction, words: Mapping[str, int]) -> WrittenShards:
