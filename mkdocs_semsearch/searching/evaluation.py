@@ -250,13 +250,11 @@ def _answering_anchors(searcher: Searcher, question: EvaluationQuery) -> set[str
 
 
 def _rank(question: EvaluationQuery, results: Sequence[Result], anchors: set[str | None] | None) -> int | None:
-    return next((place for place, result in enumerate(results, 1) if _is_answer(question, result, anchors)), None)
-
-
-def _is_answer(question: EvaluationQuery, result: Result, anchors: set[str | None] | None) -> bool:
-    if result.page.path not in question.pages:
-        return False
-    return anchors is None or result.section is None or result.section.anchor in anchors
+    for place, result in enumerate(results, 1):
+        anchor_fits = anchors is None or result.section is None or result.section.anchor in anchors
+        if result.page.path in question.pages and anchor_fits:
+            return place
+    return None
 
 
 def _opens_section(
