@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,21 +88,18 @@ class QdrantBackend:
 
     def __init__(
         self,
+        manifest: Manifest,
         chunk_map: ChunkMap,
         reader: CollectionReader,
         clauses: Clauses,
         fields: Sequence[CollectionField],
-        *,
-        nothing: Mapping[str, float] | None,
-        indexed_at: str,
-        share: float,
     ) -> None:
         self.chunk_map = chunk_map
         self._reader = reader
         self._clauses = clauses
-        self._nothing = nothing
-        self._indexed_at = indexed_at
-        self._share = share
+        self._nothing = rule_of_answers(manifest.embedder.model)
+        self._indexed_at = manifest.created
+        self._share = semantic_share(manifest.lexical)
         self._filters = QdrantFilters(fields, cached_method(self._values_of, 64))
 
     @classmethod
@@ -115,19 +112,10 @@ class QdrantBackend:
         """
         try:
             name = collection_name(str(manifest.store["collection"]), manifest.build_id)
-            terms = TermList(build_dir / TERMS, manifest.chunks)
-            clauses = Clauses(terms, manifest.lexical)
+            clauses = Clauses(TermList(build_dir / TERMS, manifest.chunks), manifest.lexical)
             reader = CollectionReader(client, name, int(manifest.graph["neighbors"]))
             fields = tuple(CollectionField(*field) for field in manifest.store["fields"])
-            backend = cls(
-                _mapped(build_dir, manifest),
-                reader,
-                clauses,
-                fields,
-                nothing=rule_of_answers(manifest.embedder.model),
-                indexed_at=manifest.created,
-                share=semantic_share(manifest.lexical),
-            )
+            backend = cls(manifest, _mapped(build_dir, manifest), reader, clauses, fields)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise IndexCorruptError(f"The index in {build_dir} cannot be read ({error!r}): build again.") from None
         points, wanted = reader.points(), manifest.chunks + manifest.pages
