@@ -159,12 +159,6 @@ def _names(
     """
     names: list[str] = []
     places: list[tuple[int, int]] = []  # rank and row of each name
-
-    def add(rank: int, row: int, found: Iterable[str]) -> None:
-        before = len(names)
-        names.extend(found)
-        places.extend([(rank, row)] * (len(names) - before))
-
     rows = np.flatnonzero(section_starts(chunks.pages, chunks.integers("section"))).tolist()
     found = literal_names(
         _named_chunks(chunks, rows),
@@ -172,7 +166,8 @@ def _names(
     )
     for row, of_row in zip(rows, found, strict=True):
         for rank, texts in zip((HEADING, TITLE, PIN), of_row, strict=True):
-            add(rank, row, texts)
+            names += texts
+            places += [(rank, row)] * len(texts)
     hashes = np.fromiter(map(hash_of_name, names), np.int64, len(names))
     table = np.column_stack([hashes, np.array(places, np.int64).reshape(-1, 2)])[hashes != _name_hash("")]
     table = table[np.lexsort(table.T[::-1])]
