@@ -28,16 +28,16 @@ own language among the first three results from .94 to .98. Pages that exist onl
 
 
 def ranked_kinds(
-    kinds: Sequence[str], page_of: NDArray[np.integer[Any]], documents: NDArray[np.bool_]
+    kinds: Sequence[str | None], page_of: NDArray[np.integer[Any]], documents: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
     """Returns int8 `[pages]`: the kind of each page as its position in `RANKED_KINDS`; `guide` for an unknown one.
 
     Args:
-        kinds: `page.kind` of each page.
+        kinds: `page.kind` of each page; None if unknown.
         page_of: `[chunks]`; page row of every chunk.
         documents: bool `[chunks]`; whether the chunk documents an object. Most chunks of a documented page do.
     """
-    places = {kind: place for place, kind in enumerate(RANKED_KINDS)}
+    places: dict[str | None, int] = {kind: place for place, kind in enumerate(RANKED_KINDS)}
     page_of = np.clip(page_of, 0, len(kinds) - 1) if len(kinds) else page_of[:0]  # damaged tables are refused later
     documents = documents[: len(page_of)]
     chunks = np.bincount(page_of, minlength=len(kinds))

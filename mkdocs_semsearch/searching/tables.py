@@ -29,7 +29,6 @@ from mkdocs_semsearch.lexical.question import NamedChunk
 from mkdocs_semsearch.searching.chunk_map import (
     ChunkMap,
     PageLanguages,
-    first_of_runs,
     have_subsections,
     length_factors,
     ranked_kinds,
@@ -66,6 +65,8 @@ class Tables:
     """
 
     def __init__(self, pages: pa.Table, chunks: pa.Table, manifest: Manifest) -> None:
+        import pyarrow.compute as pc
+
         self._pages = pages
         self._chunks = chunks
         self._manifest = manifest
@@ -76,8 +77,11 @@ class Tables:
         self._columns: dict[str, Column] = {}
         self._lock = threading.Lock()
         page_of: NDArray[np.int32] = chunks["page"].to_numpy()
-        section_of = np.cumsum(section_starts(page_of, chunks["section"].to_numpy()), dtype=np.int32) - np.int32(1)
-        self._documents = _documents(chunks)
+        starts = section_starts(page_of, chunks["section"].to_numpy())
+        section_of, firsts = np.cumsum(starts, dtype=np.int32) - np.int32(1), np.flatnonzero(starts)
+        parents = have_subsections(chunks["heading_hierarchy"].take(firsts).to_pylist(), page_of[firsts])
+        # Whether each chunk documents an object.
+        self._documents = np.asarray(pc.equal(chunks["kind"].cast("string"), "api").to_numpy(), np.bool_)
         self.chunk_map = ChunkMap(
             page_of=page_of,
             section_of=section_of,
@@ -85,11 +89,13 @@ class Tables:
             boost=pages["boost"].to_numpy(),
             first_chunk=pages["first_chunk"].to_numpy(),
             chunk_count=pages["chunk_count"].to_numpy(),
-            kind_of=_kinds(pages, page_of, self._documents),
-            languages=_languages(pages, manifest),
-            modified=_modified(pages),
-            length_factor=_length_factors(chunks),
-            section_factor=_section_factors(chunks, page_of, section_of),
+            kind_of=ranked_kinds(_cells(pages, "kind"), page_of, self._documents),
+            languages=PageLanguages.of(
+                _cells(pages, "language"), _cells(pages, "translations"), manifest.coverage, manifest.language
+            ),
+            modified=np.array(list(map(day_of, _cells(pages, "last_modified"))), np.int32),
+            length_factor=length_factors(pc.binary_length(chunks["content"]).to_numpy()),
+            section_factor=section_factors(parents[section_of]),
         )
         self._row_of_path = {path: row for row, path in reversed(list(enumerate(pages["path"].to_pylist())))}
 
@@ -139,9 +145,7 @@ class Tables:
             return build_column(*front_matter_values(self._front_matter, name))
         table = self._pages if name in PAGE_FIELDS else self._chunks
         column, read = stored_field(name)
-        there = column in table.column_names  # an index of version 0.1.0 has fewer columns
-        cells = table[column].to_pylist() if there else [None] * table.num_rows
-        return build_column(known[name], map(read, cells))
+        return build_column(known[name], map(read, _cells(table, column)))
 
     @functools.cached_property
     def _front_matter(self) -> list[dict[str, Any]]:
@@ -260,41 +264,7 @@ def _in_one(table: pa.Table, columns: Sequence[str]) -> pa.Table | pa.RecordBatc
     return batches[0] if len(batches) == 1 else selected
 
 
-def _languages(pages: pa.Table, manifest: Manifest) -> PageLanguages:
-    known = "translations" in pages.column_names
-    translations = pages["translations"].to_pylist() if known else [None] * pages.num_rows
-    return PageLanguages.of(pages["language"].to_pylist(), translations, manifest.coverage, manifest.language)
-
-
-def _documents(chunks: pa.Table) -> NDArray[np.bool_]:
-    """Returns bool `[chunks]`: whether a chunk documents an object."""
-    import pyarrow.compute as pc
-
-    return np.asarray(pc.equal(chunks["kind"].cast("string"), "api").to_numpy(), np.bool_)
-
-
-def _kinds(pages: pa.Table, page_of: NDArray[np.int32], documents: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Returns the `ranked_kinds` of the pages; `guide` if the index has no kinds."""
-    kinds = pages["kind"].to_pylist() if "kind" in pages.column_names else ["guide"] * pages.num_rows
-    return ranked_kinds(kinds, page_of, documents)
-
-
-def _length_factors(chunks: pa.Table) -> NDArray[np.float32]:
-    import pyarrow.compute as pc
-
-    return length_factors(pc.binary_length(chunks["content"]).to_numpy())
-
-
-def _section_factors(
-    chunks: pa.Table, page_of: NDArray[np.int32], section_of: NDArray[np.int32]
-) -> NDArray[np.float32]:
-    firsts = np.flatnonzero(first_of_runs(section_of))
-    paths = chunks["heading_hierarchy"].take(firsts).to_pylist()
-    return section_factors(have_subsections(paths, page_of[firsts])[section_of])
-
-
-def _modified(pages: pa.Table) -> NDArray[np.int32]:
-    """Returns int32 `[pages]`: the day on which each page was last changed, 0 if unknown."""
-    if "last_modified" not in pages.column_names:
-        return np.zeros(pages.num_rows, np.int32)
-    return np.array(list(map(day_of, pages["last_modified"].to_pylist())), np.int32)
+def _cells(table: pa.Table, column: str) -> list[Any]:
+    """Returns the values of a column; None for every row if there is none: an index of version 0.1.0 has fewer."""
+    cells: list[Any] = table[column].to_pylist() if column in table.column_names else [None] * table.num_rows
+    return cells
