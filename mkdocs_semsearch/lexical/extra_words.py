@@ -244,11 +244,11 @@ _LANGUAGE = re.compile(r"(.+)\.([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
 
 
 def names_in(path: str) -> tuple[str, ...]:
-    """Returns the names that a page has by its path, those of `widgets/button.md` being *button*, *button widget*,
-    *button widgets* and *widgets button*.
+    """Returns the names that a page has by its path.
 
-    The name of a file, or of the folder of an index page, is often shorter than the title: `cli/logs.md` is *Function
-    Logs*. With one of the two folders around it, it is what readers type where the title is just *Button*.
+    Those of `widgets/button.md` are *button*, *button widget*, *button widgets* and *widgets button*. The name of a
+    file, or of the folder of an index page, is often shorter than the title: `cli/logs.md` is *Function Logs*. With one
+    of the two folders around it, it is what readers type where the title is just *Button*.
     """
     *folders, whole = path.rpartition(".")[0].split("/")
     name = _without_language(whole)

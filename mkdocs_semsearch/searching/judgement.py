@@ -52,7 +52,7 @@ _LATIN_LETTERS = re.compile(r"[A-Za-z]")
 def is_legible(question: Question) -> bool:
     """Returns whether the default model can read a question: not if all letters are of other scripts than Latin.
 
-    To the model, such a question is a row of unknown tokens or single letters, and near to whatever is so, too.
+    The model reads such a question as unknown tokens or single letters, and every text like that is near to it.
     """
     text = question.text
     return _LATIN_LETTERS.search(text) is not None or not any(map(str.isalpha, text))
@@ -73,10 +73,11 @@ def is_answerable(
 ) -> bool:
     """Returns whether a site can answer a question, judged by its best chunks.
 
-    A site that has `user_id` answers a question with it, whatever the other words are: readers who paste code look for
-    that code. One that has `422` does if it has more of the question. It also answers a word that it has, and a short
-    question if it has all of its words and either one chunk has them all, or something is near in meaning. If the best
-    score is that of a chunk with all words, one is taken to have them; in a long chunk, they score less.
+    A question with code that the site has, such as `user_id`, is answered whatever its other words are: readers who
+    paste code look for that code. If the site has a number such as `422`, it must have more of the question, too. One
+    word is answered if the site has it. A short question is answered if the site has all of its words, and if one chunk
+    has them all or something is near in meaning. If the best score is that of a chunk with all words, one is taken to
+    have them; in a long chunk, they score less.
 
     Args:
         question: the question as `Backend.read` returns it.

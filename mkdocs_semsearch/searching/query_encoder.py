@@ -59,17 +59,14 @@ def stage(name: str) -> Iterator[None]:
 REUSED = "reused"
 """Name of the stage that marks a query whose vector came from the cache; its time is meaningless."""
 
-
 _RETRY_SECONDS = 60
 """Seconds before a model that could not be loaded is tried again; chosen, not measured."""
 
 _PAUSE_SECONDS = 5
 """Seconds before an embedding service that did not answer is called again; chosen, not measured."""
 
-
 _TURN_SECONDS = 1.0
 """Seconds that a query waits until fewer queries are at an embedding service; chosen, not measured."""
-
 
 CACHED_QUERIES = 1000
 """Number of queries whose vectors are kept: 1.5 MB with 384 dimensions. Chosen, not measured."""

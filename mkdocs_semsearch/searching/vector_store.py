@@ -45,7 +45,7 @@ class Neighbors:
     """Rows and their cosine similarity to a query.
 
     Attributes:
-        rows: int64 `[m]`, ascending.
+        rows: int64 `[m]`; ascending, or nearest first if they are the neighbours of a row.
         similarities: float32 `[m]`, -1 to 1.
     """
 

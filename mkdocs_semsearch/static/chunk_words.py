@@ -63,7 +63,7 @@ class Terms:
         return Terms(numbers[self.numbers], self.lengths)
 
     def picked(self, rows: NDArray[np.int64], others: Terms) -> Terms:
-        """Returns the terms of some chunks, in the order of `rows`, which count on in `others` behind these chunks."""
+        """Returns the terms of the chunks `rows`, in this order; the chunks of `others` are numbered after these."""
         lengths = np.concatenate([self.lengths, others.lengths])
         begins = np.concatenate([[0], np.cumsum(lengths)])
         parting, before = len(self.lengths), len(self.numbers)
@@ -136,8 +136,8 @@ class ChunkWords:
         """Returns some chunks with only the terms that they contain.
 
         Args:
-            rows: the chunks, in this order; they count on in `chunks` behind the chunks of these words.
-            chunks: further chunks.
+            rows: numbers of the chunks, in this order.
+            chunks: further chunks, numbered after those of these words.
         """
         new = ChunkWords.of(chunks, self.texts)
         columns = {name: terms.picked(rows, new.columns[name]) for name, terms in self.columns.items()}
