@@ -16,10 +16,10 @@ from mkdocs_semsearch.insights.recorder import Recorder
 from mkdocs_semsearch.insights.search_records import read_beacon
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.serving.admission import Admission
+from mkdocs_semsearch.serving.federation import Opened, Operations
 from mkdocs_semsearch.serving.html_pages import answer_page, docs_asset, docs_page
 from mkdocs_semsearch.serving.metrics import Metrics, process_gauges
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.operations import Opened, Operations
 from mkdocs_semsearch.serving.responses import (
     GZIP_SIZE,
     NO_STORE,

@@ -38,10 +38,10 @@ from mkdocs_semsearch.serving.asgi import (
     starlette_response,
 )
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-from mkdocs_semsearch.serving.federation import FederatedOperations
+from mkdocs_semsearch.serving.federation import FederatedOperations, Operations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.metrics import Metrics
-from mkdocs_semsearch.serving.operations import IndexOperations, Operations, SearcherSource
+from mkdocs_semsearch.serving.operations import IndexOperations, Source
 from mkdocs_semsearch.serving.responses import GZIP_LEVEL, GZIP_SIZE, HttpError, RecentAnswers, error_response
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES, Defaults
@@ -55,11 +55,11 @@ PREFIX = "/-/semsearch"
 SECONDS_AT_THE_START = 2.0
 """Seconds that a server waits at its start for the first copies of all its indexes; chosen, not measured."""
 
-Source = str | Path | SearcherSource
+Place = str | Path | Source
 
 
 def create_app(
-    index: Source | Mapping[str, Source],
+    index: Place | Mapping[str, Place],
     *,
     site_dir: Path | None = None,
     settings: ServerSettings | None = None,
@@ -130,10 +130,10 @@ class _Parts:
     recent: RecentAnswers
 
     @classmethod
-    def of(cls, index: Source | Mapping[str, Source], settings: ServerSettings) -> _Parts:
+    def of(cls, index: Place | Mapping[str, Place], settings: ServerSettings) -> _Parts:
         encoders, metrics = EncoderPool(), Metrics()
         given = index if isinstance(index, Mapping) else {"": index}
-        sources: dict[str, SearcherSource] = {
+        sources: dict[str, Source] = {
             name: LiveIndex.at(source, encoders=encoders, name=name) if isinstance(source, str | Path) else source
             for name, source in given.items()
         }

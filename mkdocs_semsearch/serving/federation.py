@@ -42,10 +42,11 @@ class FederatedOperations:
 
     @contextmanager
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndexes]:
-        """Opens the current searchers, see `Operations.open`.
+        """Opens the current builds of the indexes with these names for one request; without names, of all indexes.
 
         Raises:
-            HttpError: an index is not loaded; the response names those that are.
+            HttpError: 503, an index is not loaded; the response names those that are.
+            QueryError: there is no index with such a name.
         """
         for name in names:
             if name not in self._indexes:
@@ -67,7 +68,7 @@ class FederatedOperations:
             yield found
 
     def ready(self) -> dict[str, Any]:
-        """Returns the loaded builds, see `Operations.ready`."""
+        """Returns the loaded builds; raises `HttpError` 503 while one is missing."""
         found: list[dict[str, Any]] = []
         for name, index in self._indexes.items():
             try:
@@ -77,7 +78,7 @@ class FederatedOperations:
         return {"status": "ready", "indexes": found}
 
     def gauges(self, version: str) -> Gauges:
-        """Returns the current state, see `Operations.gauges`."""
+        """Returns the current state of all indexes, see `IndexOperations.gauges`."""
         together: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         for index in self._indexes.values():
             for gauge, values in index.gauges(version).items():
@@ -186,7 +187,7 @@ class OpenedIndexes:
         return self._only().related(path, limit)
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """Yields every page of every index, see `Opened.paths`."""
+        """Yields the name of the index and the path of every page."""
         for index in self._indexes.values():
             yield from index.paths()
 
@@ -250,6 +251,10 @@ class OpenedIndexes:
             if value:
                 merged[key] = value
         return merged
+
+
+Operations = IndexOperations | FederatedOperations
+Opened = OpenedIndex | OpenedIndexes
 
 
 def _not_loaded(name: str, error: HttpError) -> HttpError:

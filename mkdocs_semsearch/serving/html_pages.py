@@ -20,7 +20,7 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.searching.filters import MAX_ENTRIES
 from mkdocs_semsearch.searching.query import LARGEST_INTEGER
 from mkdocs_semsearch.searching.records import absolute_url
-from mkdocs_semsearch.serving.operations import Opened
+from mkdocs_semsearch.serving.federation import Opened
 from mkdocs_semsearch.serving.readable_excerpt import direction_of, isolated, readable_blocks
 from mkdocs_semsearch.serving.responses import ApiResponse, Headers, HttpError, as_http_error
 from mkdocs_semsearch.serving.wire import Defaults, SearchRequest, parse_parameters, parse_search_parameters

@@ -19,10 +19,10 @@ from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
 from mkdocs_semsearch.searching.excerpts import is_bare
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Workers
 from mkdocs_semsearch.serving.api import installed_version
-from mkdocs_semsearch.serving.federation import FederatedOperations
+from mkdocs_semsearch.serving.federation import FederatedOperations, Operations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp_tools import tools
-from mkdocs_semsearch.serving.operations import IndexOperations, Operations
+from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.responses import HttpError, as_http_error, panics_as_errors
 from mkdocs_semsearch.serving.wire import MAX_BODY_BYTES, Defaults
 

@@ -16,7 +16,7 @@ from mkdocs_semsearch.searching.filter_hints import filter_hints
 from mkdocs_semsearch.searching.query import WHOLE, Names, SearchQuery
 from mkdocs_semsearch.searching.validation import validated
 from mkdocs_semsearch.serving.admission import Workers
-from mkdocs_semsearch.serving.operations import Opened, Operations
+from mkdocs_semsearch.serving.federation import Opened, Operations
 from mkdocs_semsearch.serving.responses import HttpError, as_http_error, encode_json, panics_as_errors
 from mkdocs_semsearch.serving.wire import EXAMPLES, Defaults, SearchRequest, read_values, with_defaults
 

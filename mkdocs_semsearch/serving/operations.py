@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol, runtime_checkable
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 from mkdocs_semsearch.artifact.manifest import Manifest
 from mkdocs_semsearch.errors import QueryError
@@ -18,79 +18,12 @@ from mkdocs_semsearch.serving.metrics import Gauges, Metrics
 from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, MAX_RELATED
 
-SearcherProvider = Callable[[], Searcher | None]
-"""A function that returns the current searcher. While there is no index, it returns None or raises `HttpError`."""
-
-
-@runtime_checkable
-class SearcherLender(Protocol):
-    """Provides searchers and notices when a request has ended, so that it can close replaced ones."""
-
-    def lease(self) -> AbstractContextManager[Searcher | None]:
-        """Lends the current searcher for a `with` block; None while there is no index."""
-        ...
-
-
-SearcherSource = SearcherProvider | SearcherLender
-
-
-class Opened(Protocol):
-    """The indexes that are open for one request; their builds do not change during the request."""
-
-    @property
-    def build_id(self) -> str:
-        """Identifier of the open builds."""
-        ...
-
-    @property
-    def manifests(self) -> Mapping[str, Manifest]:
-        """The manifests of the open indexes by name; the name is empty on a server with one index."""
-        ...
-
-    def search(self, query: SearchQuery) -> dict[str, Any]:
-        """Returns the body of a search answer."""
-        ...
-
-    def facets(self) -> dict[str, Any]:
-        """Returns every facet field with its values."""
-        ...
-
-    def page(self, path: str) -> dict[str, Any]:
-        """Returns one page with its sections; raises `PageNotFoundError` if there is no such page."""
-        ...
-
-    def related(self, path: str, limit: int = DEFAULT_RELATED) -> dict[str, Any]:
-        """Returns the pages nearest to one page; raises `PageNotFoundError` if there is no such page."""
-        ...
-
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yields the index name and the path of every page; the name is empty on a server with one index."""
-        ...
-
-
-class Operations(Protocol):
-    """Opens indexes for requests, and reports their state."""
-
-    def open(self, names: Sequence[str] = ()) -> AbstractContextManager[Opened]:
-        """Opens the indexes with these names for one request; all indexes if there are no names.
-
-        Raises:
-            HttpError: 503 while there is no index.
-            QueryError: there is no index with such a name.
-        """
-        ...
-
-    def ready(self) -> dict[str, Any]:
-        """Returns the loaded builds; raises `HttpError` 503 while an index is not loaded."""
-        ...
-
-    def gauges(self, version: str) -> Gauges:
-        """Returns the current state for `/metrics`; `version` is the version of the package."""
-        ...
+Source = LiveIndex | Callable[[], Searcher | None]
+"""An index that is watched, or a function that returns the current searcher, which may raise `HttpError`."""
 
 
 class IndexOperations:
-    """The operations on one index.
+    """The operations on one index; those on several are `FederatedOperations`.
 
     Args:
         source: provides the searcher.
@@ -98,16 +31,21 @@ class IndexOperations:
         name: name of the index on a server with several.
     """
 
-    def __init__(self, source: SearcherSource, metrics: Metrics | None = None, name: str = "") -> None:
+    def __init__(self, source: Source, metrics: Metrics | None = None, name: str = "") -> None:
         self._source = source
         self._metrics = metrics or Metrics()
         self.name = name
         self._last_answer: tuple[str, bool] | None = None  # its build, and whether it was by words only
-        self._lease = source.lease if isinstance(source, SearcherLender) else lambda: nullcontext(source())
+        self._lease = source.lease if isinstance(source, LiveIndex) else lambda: nullcontext(source())
 
     @contextmanager
     def open(self, names: Sequence[str] = ()) -> Iterator[OpenedIndex]:
-        """Opens the current searcher, see `Operations.open`."""
+        """Opens the current build for one request.
+
+        Raises:
+            HttpError: 503, there is no index.
+            QueryError: `names` has the name of an index.
+        """
         if names:
             raise QueryError("This address has only one index: leave out indexes.", field="indexes")
         with self._lease() as lent:
@@ -128,7 +66,7 @@ class IndexOperations:
             self._last_answer = body["build_id"], degraded
 
     def ready(self) -> dict[str, Any]:
-        """Returns the loaded build, see `Operations.ready`."""
+        """Returns the loaded build; raises `HttpError` 503 while there is none."""
         with self.open() as opened:
             manifest = opened.searcher.manifest
         health = self._source.health if isinstance(self._source, LiveIndex) else None
@@ -150,7 +88,7 @@ class IndexOperations:
         }
 
     def gauges(self, version: str) -> Gauges:
-        """Returns the current state, see `Operations.gauges`."""
+        """Returns the current state for `/metrics`; `version` is the version of the package."""
         own = (("index", self.name),) if self.name else ()
         gauges: dict[str, Any] = {}
         if isinstance(self._source, LiveIndex):
@@ -191,7 +129,7 @@ class OpenedIndex:
 
     @property
     def manifests(self) -> Mapping[str, Manifest]:
-        """The manifest of the open index by name."""
+        """The manifest by the name of the index, which is empty on a server with one index."""
         return {self._operations.name: self.searcher.manifest}
 
     def search(self, query: SearchQuery, *, falls_back: bool = True) -> dict[str, Any]:
@@ -230,7 +168,7 @@ class OpenedIndex:
         return {"build_id": self.build_id, "path": path, "results": results}
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """Yields every page, see `Opened.paths`."""
+        """Yields the name of the index and the path of every page."""
         yield from ((self._operations.name, path) for path, _ in self.searcher.page_urls())
 
 

@@ -15,7 +15,7 @@ from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving import openapi
 from mkdocs_semsearch.serving.federation import OpenedIndexes
 from mkdocs_semsearch.serving.openapi import openapi_document
-from mkdocs_semsearch.serving.operations import Opened, OpenedIndex
+from mkdocs_semsearch.serving.operations import OpenedIndex
 from mkdocs_semsearch.serving.wire import DEFAULT_RELATED, ROUTES, Defaults, SearchRequest
 from tests.api_calls import api_over, handle
 from tests.unit.serving.api_types import typescript
@@ -108,7 +108,7 @@ def test_the_results_page_has_the_parameters_that_count_and_its_refusals():
     assert set(described["responses"]) == {"200", "401", "422", "429", "503"}
 
 
-@pytest.mark.parametrize("owner", [Searcher, Opened, OpenedIndex, OpenedIndexes])
+@pytest.mark.parametrize("owner", [Searcher, OpenedIndex, OpenedIndexes])
 def test_the_number_of_related_pages_is_the_same_everywhere(owner):
     assert inspect.signature(owner.related).parameters["limit"].default == DEFAULT_RELATED
 
