@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -87,7 +85,7 @@ def create_app(
             "A site for browsers cannot be protected by a token, which browsers do not send: serve the site elsewhere, "
             "behind a login, and let that web server add the token to the requests that it passes on."
         )
-    parts = _Parts.of(index, settings)
+    parts = _Parts(index, settings)
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
     api = parts.api(parts.operations, "")
     routes = parts.routes(parts.operations, "", parts.admitted(agents or _missing_mcp, api))
@@ -114,47 +112,29 @@ def create_app(
     return app
 
 
-@dataclass(frozen=True, slots=True)
 class _Parts:
     """The objects that all routes of one application share."""
 
-    settings: ServerSettings
-    admission: Admission
-    workers: Workers
-    agent_workers: Workers
-    metrics: Metrics
-    operations: Operations
-    named: Mapping[str, IndexOperations]
-    watched: tuple[LiveIndex, ...]
-    recorder: Recorder | None
-    recent: RecentAnswers
-
-    @classmethod
-    def of(cls, index: Place | Mapping[str, Place], settings: ServerSettings) -> _Parts:
-        encoders, metrics = EncoderPool(), Metrics()
+    def __init__(self, index: Place | Mapping[str, Place], settings: ServerSettings) -> None:
+        encoders = EncoderPool()
         given = index if isinstance(index, Mapping) else {"": index}
         sources: dict[str, Source] = {
             name: LiveIndex.at(source, encoders=encoders, name=name) if isinstance(source, str | Path) else source
             for name, source in given.items()
         }
-        named = {name: IndexOperations(source, metrics, name) for name, source in sources.items()}
+        self.settings = settings
+        self.defaults = Defaults(settings.default_limit, settings.min_score)
         limiter = RateLimiter(*parse_rate(settings.rate_limit)) if settings.rate_limit else None
-        return cls(
-            settings,
-            Admission(settings.tokens(), limiter),
-            Workers(settings.max_concurrent, settings.request_seconds),
-            Workers(max(2, settings.max_concurrent // 4), settings.request_seconds),
-            metrics,
-            FederatedOperations(named) if isinstance(index, Mapping) else named[""],
-            named if isinstance(index, Mapping) else {},
-            tuple(source for source in sources.values() if isinstance(source, LiveIndex)),
-            _recorder(settings),
-            RecentAnswers(),
-        )
-
-    @property
-    def defaults(self) -> Defaults:
-        return Defaults(self.settings.default_limit, self.settings.min_score)
+        self.admission = Admission(settings.tokens(), limiter)
+        self.workers = Workers(settings.max_concurrent, settings.request_seconds)
+        self.agent_workers = Workers(max(2, settings.max_concurrent // 4), settings.request_seconds)
+        self.metrics = Metrics()
+        self.recent = RecentAnswers()
+        self.recorder = _recorder(settings)
+        self.watched = tuple(source for source in sources.values() if isinstance(source, LiveIndex))
+        every = {name: IndexOperations(source, self.metrics, name) for name, source in sources.items()}
+        self.named = every if isinstance(index, Mapping) else {}
+        self.operations: Operations = FederatedOperations(every) if isinstance(index, Mapping) else every[""]
 
     @asynccontextmanager
     async def running(self, agents: LazyEndpoint | None) -> AsyncIterator[None]:
@@ -253,8 +233,10 @@ class _Parts:
 
     def read_tokens(self) -> None:
         """Reads the tokens again; if they cannot be read, the previous ones stay valid."""
-        with _logged_errors():
+        try:
             self.admission.set_tokens(self.settings.tokens())
+        except ConfigurationError as error:
+            log.error("%s The previous tokens stay valid.", error)
 
     def look_for_builds(self) -> None:
         """Checks for new builds, and tries refused ones again."""
@@ -277,14 +259,6 @@ def _recorder(settings: ServerSettings) -> Recorder | None:
         return None
     folder, days, megabytes = Path(settings.insights), settings.insights_days, settings.insights_megabytes
     return Recorder(InsightStore(folder, days=days, megabytes=megabytes))
-
-
-@contextlib.contextmanager
-def _logged_errors() -> Iterator[None]:
-    try:
-        yield
-    except ConfigurationError as error:
-        log.error("%s The previous tokens stay valid.", error)
 
 
 def _middleware(
