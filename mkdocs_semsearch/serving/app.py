@@ -73,8 +73,8 @@ def create_app(
         **options: fields of `ServerSettings`, instead of `settings`.
 
     Returns:
-        The application; `app.state.reload()` checks for new builds and new tokens at once. `app.state.reloads` has its
-        two parts, so that new tokens need not wait for a slow download.
+        The application. The functions in `app.state.reloads` read the tokens again and check for new builds at once;
+        there are two, so that new tokens need not wait for a slow download.
 
     Raises:
         ConfigurationError: a setting is invalid.
@@ -107,7 +107,6 @@ def create_app(
         exception_handlers={HTTPException: _refused, Exception: _failed},
         lifespan=lambda _: parts.running(agents),
     )
-    app.state.reload = parts.reload
     app.state.reloads = (parts.read_tokens, parts.look_for_builds)
     return app
 
@@ -225,11 +224,6 @@ class _Parts:
         """The paths of the routes that answer whatever the `Host` header is."""
         above = [prefix + name for prefix in ("", PREFIX) for name in ("", *(f"/{name}" for name in self.named))]
         return frozenset(start + route.path for start in above for route in ROUTES if route.open)
-
-    def reload(self) -> None:
-        """Reads the tokens again and checks for new builds."""
-        self.read_tokens()
-        self.look_for_builds()
 
     def read_tokens(self) -> None:
         """Reads the tokens again; if they cannot be read, the previous ones stay valid."""

@@ -50,7 +50,6 @@ class ApiEndpoint:
         route: the route that this endpoint answers; None for all paths that the API does not have.
         client_header: name of the header with the address of the client.
         varies_by_origin: responses depend on the origin (CORS), so shared caches must store them by origin.
-        body_seconds: time limit for receiving a body.
     """
 
     def __init__(
@@ -61,13 +60,11 @@ class ApiEndpoint:
         *,
         client_header: str | None = None,
         varies_by_origin: bool = False,
-        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._api = api
         self._workers = workers
         self._route = route
         self._client_header = client_header
-        self._body_seconds = body_seconds
         self._varies_by_origin = varies_by_origin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +86,7 @@ class ApiEndpoint:
             headers = dict(Headers(scope=scope))
             body: bytes | None = b""
             if method not in _WITHOUT_BODY or not headers.keys().isdisjoint(_BODY_HEADERS):
-                body = await read_body(headers.get("content-length", ""), receive, self._body_seconds)
+                body = await read_body(headers.get("content-length", ""), receive)
             if body is None:
                 return None
             handle = functools.partial(
@@ -255,20 +252,19 @@ def starlette_response(answer: ApiResponse, *, vary: str | None = None) -> Respo
     return response
 
 
-async def read_body(declared: str, receive: Receive, seconds: float = BODY_SECONDS) -> bytes | None:
+async def read_body(declared: str, receive: Receive) -> bytes | None:
     """Reads the body of a request; returns None if the client has disconnected.
 
     Args:
         declared: the `Content-Length` header, valid or not.
         receive: the ASGI callable of the request.
-        seconds: time limit.
 
     Raises:
         HttpError: 413 if the body is too large, 408 if it arrives too slowly.
     """
     check_body_size(declared)
     body = bytearray()
-    with anyio.move_on_after(seconds):
+    with anyio.move_on_after(BODY_SECONDS):
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":

@@ -173,7 +173,6 @@ class HttpError(Exception):
         field: str | None = None,
         headers: Headers = (),
         retry_after: int | None = None,
-        body: Mapping[str, Any] | None = None,
     ) -> None:
         """Takes the attributes, and the seconds after which the client may try again, for one more header."""
         super().__init__(message)
@@ -181,7 +180,7 @@ class HttpError(Exception):
         self.code = code
         self.message = message
         self.field = field
-        self.body = body or {}
+        self.body: Mapping[str, Any] = {}
         self.headers = headers if retry_after is None else (*headers, ("retry-after", str(retry_after)))
 
 

@@ -170,12 +170,13 @@ def test_a_body_of_100_megabytes_is_not_taken(port, told):
     assert alive(port)
 
 
-def test_a_slow_body_does_not_delay_other_requests(index_dir):
+def test_a_slow_body_does_not_delay_other_requests(index_dir, monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.serving.asgi.BODY_SECONDS", 0.5)
     live = LiveIndex(index_dir, open_index=open_small)
     live.refresh()
     api = api_over(live)
     workers = Workers(max_concurrent=1)
-    endpoints = {route.path: ApiEndpoint(api, workers, route, body_seconds=0.5) for route in ROUTES}
+    endpoints = {route.path: ApiEndpoint(api, workers, route) for route in ROUTES}
 
     async def app(scope, receive, send):
         if scope["type"] == "http":

@@ -150,8 +150,9 @@ def test_a_long_body_is_refused_whether_its_length_is_known_or_not(client):
     assert client.post("/api/v1/search", content=big[:60_000]).status_code == 200
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(index_dir):
-    endpoint = ApiEndpoint(api_over(lambda: None), Workers(), body_seconds=0.01)
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("mkdocs_semsearch.serving.asgi.BODY_SECONDS", 0.01)
+    endpoint = ApiEndpoint(api_over(lambda: None), Workers())
     sent = []
 
     async def send(message):

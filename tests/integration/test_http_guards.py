@@ -75,6 +75,11 @@ def test_a_wrong_token_is_refused(wrong):
     assert Admission([TOKEN, "another"]).is_known("bearer another")
 
 
+def reload(app):
+    for each in app.state.reloads:
+        each()
+
+
 def test_tokens_of_a_file_are_read_again_on_reload(index_dir, tmp_path, caplog):
     file = tmp_path / "tokens"
     file.write_text(TOKEN)
@@ -82,10 +87,10 @@ def test_tokens_of_a_file_are_read_again_on_reload(index_dir, tmp_path, caplog):
     with TestClient(app) as client:
         file.write_text("another-token-of-some-length")
         assert client.get("/api/v1/facets", headers=BEARER).status_code == 200
-        app.state.reload()
+        reload(app)
         assert client.get("/api/v1/facets", headers=BEARER).status_code == 401
         file.unlink()
-        app.state.reload()
+        reload(app)
         assert (
             client.get("/api/v1/facets", headers={"Authorization": "Bearer another-token-of-some-length"}).status_code
             == 200
