@@ -78,24 +78,19 @@ def answer_page(
         complaint, status = str(refusal), refusal.status
     manifests = opened.manifests.values()
     homes = [(manifest, _link(manifest, "")) for manifest in manifests]
+    query = parameters.get("q", [""])[0]
     language, strings = _strings(next(iter(manifests)).language)
     html = _template("answer.html.jinja").render(
         strings=strings,
         language=language,
         sites=[{"name": manifest.site_name or home, "home": home} for manifest, home in homes],
-        query=parameters.get("q", [""])[0],
+        query=query,
         complaint=complaint,
-        count=_count(language, strings, body),
-        nothing=_text(strings, "none", query=_shortened(parameters.get("q", [""])[0])),
-        notes=_notes(strings, parameters, body),
-        weaker=_weaker(strings, parameters, request, body),
-        degraded=bool(body and body.get("degraded")),
+        nothing=_text(strings, "none", query=_shortened(query)),
         facets=[_facet(field, parameters, body) | {"label": _label(strings, field)} for field in fields],
         filtered=any(name.startswith("f.") for name in parameters),
-        unfiltered="?" + urlencode({"q": parameters.get("q", [""])[0]}),
-        results=[_result(result, opened) for result in body["results"]] if body else None,
-        found=bool(body and (body["results"] or body["total_results"])),
-        following=_following(parameters, request, body),
+        unfiltered="?" + urlencode({"q": query}),
+        **(_answer(language, strings, parameters, request, body, opened.manifests) if request and body else {}),
     )
     headers = (("content-security-policy", _POLICY), ("cache-control", "no-store"))
     return ApiResponse.of(status, "text/html; charset=utf-8", html.encode(), headers)
@@ -106,12 +101,30 @@ def _given(parameters: Parameters) -> Parameters:
     return {name: values for name, values in kept.items() if values}
 
 
-def _count(language: str, strings: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
-    if body is None:
-        return ""
-    count = body["total_results"]
-    text = strings.get(f"count_{plural_category(language, count)}", strings["count_other"])
-    return text.replace("{count}", str(count))
+def _answer(
+    language: str,
+    strings: Mapping[str, str],
+    parameters: Parameters,
+    request: SearchRequest,
+    body: Mapping[str, Any],
+    manifests: Mapping[str, Manifest],
+) -> dict[str, Any]:
+    """Returns what the page shows of an answer: its results, notes about it, and links to more results."""
+    total, weaker, end = body["total_results"], body["weaker_results"], request.offset + request.limit
+    count = strings.get(f"count_{plural_category(language, total)}", strings["count_other"])
+    answer = {
+        "count": count.replace("{count}", str(total)),
+        "notes": _notes(strings, parameters, body),
+        "degraded": body.get("degraded", False),
+        "results": [_result(result, manifests) for result in body["results"]],
+        "found": bool(body["results"] or total),
+    }
+    if body["results"] and end < total + (weaker if request.include_weak else 0):
+        answer["following"] = _changed(parameters, {"offset": [str(end)]})
+    if weaker and not request.include_weak and end >= total:  # only on the last page of matches
+        text = strings["weaker"].replace("{count}", str(weaker))
+        answer["weaker"] = {"text": text, "href": _changed(parameters, {"include_weak": ["true"]})}
+    return answer
 
 
 def _shortened(query: str) -> str:
@@ -126,11 +139,10 @@ def _text(strings: Mapping[str, str], key: str, **values: str) -> str:
     return text
 
 
-def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns notes about corrected words, with a link that searches the words as typed, and about missing phrases."""
     notes: list[dict[str, Any]] = []
-    corrected = (body or {}).get("corrected", {})
-    found = bool(body and body["total_results"])
+    corrected, missing, found = body.get("corrected"), body.get("missing_phrases"), bool(body["total_results"])
     if corrected:
         literal = {"correct": ["false"], "offset": ["0"]}
         notes.append(
@@ -140,23 +152,10 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
                 "href": _changed(parameters, literal),
             }
         )
-    missing = (body or {}).get("missing_phrases", [])
     if missing and found:
         phrases = ", ".join(_text(strings, "quoted", phrase=phrase.strip('"')) for phrase in missing)
         notes.append({"text": _text(strings, "missing", phrases=phrases)})
     return notes
-
-
-def _weaker(
-    strings: Mapping[str, str], parameters: Parameters, request: SearchRequest | None, body: Mapping[str, Any] | None
-) -> dict[str, str] | None:
-    """Returns text and URL of a link that includes the weaker results; None if there are none."""
-    if request is None or body is None or not body["weaker_results"] or request.include_weak:
-        return None
-    if request.offset + request.limit < body["total_results"]:
-        return None  # the link is shown only on the last page of matches
-    text = strings["weaker"].replace("{count}", str(body["weaker_results"]))
-    return {"text": text, "href": _changed(parameters, {"include_weak": ["true"]})}
 
 
 def _changed(parameters: Parameters, changed: Parameters) -> str:
@@ -187,8 +186,7 @@ def _label(strings: Mapping[str, str], field: Mapping[str, Any]) -> str:
     return strings[key] if key and field["label"] == _strings("en")[1][key] else str(field["label"])
 
 
-def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
-    manifests = opened.manifests
+def _result(result: Mapping[str, Any], manifests: Mapping[str, Manifest]) -> dict[str, Any]:
     manifest = manifests.get(result.get("index", "")) or next(iter(manifests.values()))
     return {
         "title": result["page"]["title"] or result["page"]["url"],
@@ -210,15 +208,6 @@ def _result(result: Mapping[str, Any], opened: Opened) -> dict[str, Any]:
 def _link(manifest: Manifest, url: str) -> str:
     """Returns the absolute URL of a page; it begins at the root of this host if the site has no URL."""
     return absolute_url(manifest.site_url, url, otherwise="/")
-
-
-def _following(parameters: Parameters, request: SearchRequest | None, body: Mapping[str, Any] | None) -> str | None:
-    """Returns the URL of the next results, or None."""
-    if request is None or body is None or not body["results"]:
-        return None
-    offset = request.offset + request.limit
-    there = body["total_results"] + (body["weaker_results"] if request.include_weak else 0)
-    return _changed(parameters, {"offset": [str(offset)]}) if offset < there else None
 
 
 _POLICY_WITH_SCRIPT = (
