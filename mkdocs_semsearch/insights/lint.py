@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from mkdocs_semsearch.artifact import OpenIndex, open_index
+from mkdocs_semsearch.artifact import Manifest, OpenIndex, open_index
 from mkdocs_semsearch.artifact.fields import facet_column
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES
 from mkdocs_semsearch.errors import SemsearchError
@@ -72,10 +72,7 @@ class _Site:
 
     pages: Sequence[Row]
     chunks: Sequence[Row]
-    facets: Mapping[str, str]
-    model: str
-    language: str
-    coverage: Mapping[str, float]
+    manifest: Manifest
     searcher: Searcher
     in_navigation: Callable[[str], bool] | None
     reached: Collection[str]
@@ -84,20 +81,21 @@ class _Site:
     def read(cls, index: OpenIndex, searcher: Searcher, **others: Any) -> _Site:
         import pyarrow.parquet as pq
 
-        folder, manifest = index.build_dir, index.manifest
-        model, language = manifest.embedder.model, manifest.language
+        folder = index.build_dir
         if not (folder / CHUNKS).is_file():
             raise SemsearchError("The chunks of this index are in a cluster: lint an index whose store is embedded.")
         columns = ["page", "section", "duplicate_group", "heading_hierarchy", "kind", "start_line", "content"]
-        facets = {facet.name: facet_column(facet.name) for facet in manifest.facets if facet.type in ("string", "list")}
         older = {"kind": "guide", "inbound_links": 1}  # an index of version 0.1.0 lacks these columns
         pages = [older | page for page in pq.read_table(folder / PAGES).to_pylist()]
         chunks = pq.read_table(folder / CHUNKS, columns=columns).to_pylist()
-        return cls(pages, chunks, facets, model, language, manifest.coverage, searcher, **others)
+        return cls(pages, chunks, index.manifest, searcher, **others)
+
+    def language_of(self, page: Row) -> str:
+        return page["language"] or self.manifest.language
 
     def coverage_of(self, page: Row) -> float:
         """Returns how much of the language of a page the model knows, 0 to 1."""
-        return self.coverage.get(page["language"] or self.language, 1.0)
+        return self.manifest.coverage.get(self.language_of(page), 1.0)
 
     def sections(self) -> Iterator[tuple[Row, Row, int]]:
         """Yields page, first chunk and number of chunks of every section."""
@@ -234,10 +232,10 @@ def _orphans(site: _Site) -> Iterator[Finding]:
 def _facet_typos(site: _Site) -> Iterator[Finding]:
     from rapidfuzz.distance import OSA
 
-    for name, column in site.facets.items():
+    for name in (facet.name for facet in site.manifest.facets if facet.type in ("string", "list")):
         pages_with: dict[str, list[Row]] = defaultdict(list)
         for page in site.pages:
-            value = page[column]
+            value = page[facet_column(name)]
             for item in value if isinstance(value, list) else [value]:
                 if item is not None:
                     pages_with[item].append(page)
@@ -272,13 +270,14 @@ def _languages(site: _Site) -> Iterator[Finding]:
     pages_in: dict[str, list[Row]] = defaultdict(list)
     for page in site.pages:
         if site.coverage_of(page) < 1 and "language" not in _silenced(page):
-            pages_in[page["language"] or site.language].append(page)
+            pages_in[site.language_of(page)].append(page)
     for language, pages in pages_in.items():
         share = site.coverage_of(pages[0])
         known = "knows little of" if share else "does not know"
         more = len(pages) - 1
         others = f" and on {more} more page{'s' if more > 1 else ''}" if more else ""
-        message = f"The model {site.model} {known} {language!r}: the weight of meaning is {share:.0%} here{others}."
+        model = f"The model {site.manifest.embedder.model} {known} {language!r}"
+        message = f"{model}: the weight of meaning is {share:.0%} here{others}."
         yield Finding(pages[0]["path"], 1, "language", message)
 
 
