@@ -81,9 +81,7 @@ class AskedGroup:
 
     Attributes:
         x, y: where it is drawn.
-        question: the most frequent one.
-        searches: number of searches.
-        failures: number of failed searches.
+        group: the questions.
         failing: whether the report lists them as questions without a good answer.
         nearest: the section that is nearest in meaning.
         similarity: similarity to that section.
@@ -91,9 +89,7 @@ class AskedGroup:
 
     x: float
     y: float
-    question: str
-    searches: int
-    failures: float
+    group: Group
     failing: bool
     nearest: SectionDot
     similarity: float
@@ -162,14 +158,15 @@ def make_site_map(
     marks = []
     for group in sorted(often, key=lambda group: -group.searches):
         point, nearest, similarity = place_question(vector_of[group.question], vectors, points)
-        marks.append(_mark(group, point, dots[nearest], similarity, failing=group.question in failing))
+        is_failing = group.question in failing
+        marks.append(AskedGroup(*_rounded(point), group, is_failing, dots[nearest], round(similarity, 2)))
     return SiteMap(
         site=index.manifest.site_name or "",
         facet=label,
         legend=tuple(legend),
         sections=dots,
         questions=tuple(marks),
-        failing=tuple(sorted((m for m in marks if m.failing), key=lambda mark: failing[mark.question])),
+        failing=tuple(sorted((m for m in marks if m.failing), key=lambda mark: failing[mark.group.question])),
         height=height,
     )
 
@@ -187,20 +184,6 @@ def _dots(
             value=value,
         )
         for section, point, value in zip(sections, points, values, strict=True)
-    )
-
-
-def _mark(
-    group: Group, point: NDArray[np.float64], nearest: SectionDot, similarity: float, *, failing: bool
-) -> AskedGroup:
-    return AskedGroup(
-        *_rounded(point),
-        question=group.question,
-        searches=group.searches,
-        failures=group.failures,
-        failing=failing,
-        nearest=nearest,
-        similarity=round(similarity, 2),
     )
 
 
@@ -336,8 +319,9 @@ def site_map_html(site_map: SiteMap) -> str:
 
 
 def _note(mark: AskedGroup) -> str:
-    failed = f"{mark.failures:g} of {mark.searches} searches failed." if mark.failing else ""
-    return f"{failed or counted(mark.searches, 'search') + '.'} Nearest, similarity {mark.similarity:.2f}:"
+    failures, searches = mark.group.failures, mark.group.searches
+    asked = f"{failures:g} of {searches} searches failed" if mark.failing else counted(searches, "search")
+    return f"{asked}. Nearest, similarity {mark.similarity:.2f}:"
 
 
 def _labels(sections: Sequence[SectionDot]) -> list[tuple[float, float, str]]:

@@ -93,10 +93,10 @@ def test_rare_values_share_a_colour(tmp_path):
 def test_questions_lie_on_their_answer_and_those_without_one_are_told(drawn):
     found = drawn(searches=SEARCHES)
     answered, missed = found.questions
-    assert (answered.question, answered.searches, answered.failing) == ("rotate keys", 30, False)
+    assert (answered.group.question, answered.group.searches, answered.failing) == ("rotate keys", 30, False)
     assert answered.nearest.title == "Keys"
     assert abs(answered.x - found.sections[0].x) < 100
-    assert (missed.question, missed.failures, missed.failing) == ("export an invoice", 12, True)
+    assert (missed.group.question, missed.group.failures, missed.failing) == ("export an invoice", 12, True)
     assert found.failing == (missed,)
 
 
