@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.artifact import EncoderInfo
-from mkdocs_semsearch.artifact.atomic_files import rename
+from mkdocs_semsearch.artifact.atomic_files import put_in_place
 from mkdocs_semsearch.embedding.model_files import first_line
 from mkdocs_semsearch.embedding.onnx_encoder import (
     ENCODER_FILES,
@@ -214,9 +214,7 @@ def _keep(source: Path, cached: Path) -> None:
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="encoder-new-") as name:
             fresh = Path(name) / "encoder"
             _copy(source, fresh)
-            if not is_complete(cached):  # otherwise another build has written it and may be reading it
-                shutil.rmtree(cached, ignore_errors=True)
-                rename(fresh, cached)
+            put_in_place(fresh, cached, lambda: is_complete(cached))  # another build may have written it
     except OSError:
         return
 

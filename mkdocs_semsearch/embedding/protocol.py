@@ -55,28 +55,20 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
         return _checked(embedder.embed(texts, role), len(texts))
 
 
-class EmbedsInParts(Protocol):
-    """What an `Embedder` may have in addition, if several requests to it are under way at the same time."""
-
-    def embed_in_parts(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Embeds texts as `embed` does, and yields vectors as soon as they are there.
-
-        Yields:
-            The number of a text, and the vectors of this text and of those after it, in any order of the parts.
-        """
-        ...
-
-
 def embedded_in_parts(
     embedder: Embedder, texts: Sequence[str], role: Role, most: int
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Embeds texts as `embedded` does, and yields parts of them, see `EmbedsInParts`.
+    """Embeds texts as `embedded` does, and yields vectors as soon as they are there.
 
     Args:
-        embedder: an embedder; if it cannot embed in parts, it gets `most` texts at a time.
+        embedder: an embedder. One that answers several requests at the same time may have a method `embed_in_parts`
+            with the arguments of `embed`, which yields the parts as below, in any order.
         texts: the texts.
         role: see `Embedder.embed`.
-        most: number of texts of a part, unless the embedder forms them.
+        most: number of texts that an embedder without such a method gets at a time.
+
+    Yields:
+        The number of a text, and the vectors of this text and of those after it.
 
     Raises:
         EmbeddingError: see `embedded`; or a text got no vector.
