@@ -28,7 +28,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import Searcher
 from mkdocs_semsearch.serving.encoder_pool import EncoderPool
-from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, is_url, without_credentials
+from mkdocs_semsearch.serving.published_index import PublishedIndex, folder_of, is_url, without_credentials
 from mkdocs_semsearch.serving.responses import panics_as_errors
 
 log = logging.getLogger(__name__)
@@ -142,9 +142,9 @@ class LiveIndex:
         open_index = (encoders or EncoderPool()).open
         place = without_credentials(index)
         name = f"{name} ({place})" if name else ""
-        if not is_url(str(index)):
+        if not is_url(index):
             return cls(Path(index), open_index=open_index, name=name)
-        published = PublishedIndex(str(index), default_folder(str(index)))
+        published = PublishedIndex(str(index), folder_of(index))
         return cls(
             published.folder,
             poll_seconds=SECONDS_BETWEEN_UPDATES,

@@ -173,9 +173,9 @@ LARGEST_INDEX = 8 << 30
 """Default limit for the size of a published index in bytes (8 GiB); chosen, not measured."""
 
 
-def is_url(index: str) -> bool:
+def is_url(index: str | Path) -> bool:
     """Returns whether an index is a URL, of whatever scheme, and not a folder."""
-    return "://" in index
+    return "://" in str(index)
 
 
 def _check_address(url: str) -> None:
@@ -220,14 +220,11 @@ def _credentials(url: str) -> dict[str, str]:
     return {"Authorization": f"Basic {base64.b64encode(given.encode()).decode()}"}
 
 
-def default_folder(url: str) -> Path:
-    """Returns the folder in this user's cache for the copy of a published index."""
-    return user_cache("semsearch") / hashlib.sha256(without_credentials(url).encode()).hexdigest()[:16]
-
-
 def folder_of(index: str | Path) -> Path:
-    """Returns the folder of an index; for a URL, that of its copy, which is not updated."""
-    return default_folder(str(index)) if is_url(str(index)) else Path(index)
+    """Returns the folder of an index; for a URL, that of its copy in this user's cache, which is not updated."""
+    if not is_url(index):
+        return Path(index)
+    return user_cache("semsearch") / hashlib.sha256(without_credentials(index).encode()).hexdigest()[:16]
 
 
 def local_folder(index: str | Path, store_url: str | None = None) -> Path:
@@ -239,7 +236,7 @@ def local_folder(index: str | Path, store_url: str | None = None) -> Path:
         ConfigurationError: the URL is invalid.
         IndexFolderError: the URL has no readable index, and there is no copy.
     """
-    if not is_url(str(index)):
+    if not is_url(index):
         return folder_of(index)
     published = PublishedIndex(str(index), folder_of(index), store_url)
     try:

@@ -21,7 +21,7 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
-from mkdocs_semsearch.serving.published_index import PublishedIndex, default_folder, local_folder
+from mkdocs_semsearch.serving.published_index import PublishedIndex, folder_of, local_folder
 from tests.publisher import publisher
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
@@ -262,7 +262,7 @@ def test_each_url_has_its_own_copy(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     one, other = (LiveIndex.at(f"https://docs.example.org/{version}/") for version in ("1", "2"))
     assert one.index_dir != other.index_dir
-    assert one.index_dir == default_folder("https://docs.example.org/1/")
+    assert one.index_dir == folder_of("https://docs.example.org/1/")
     assert tmp_path in one.index_dir.parents
     assert LiveIndex.at("semsearch-index").index_dir.name == "semsearch-index"
 
@@ -270,7 +270,7 @@ def test_each_url_has_its_own_copy(monkeypatch, tmp_path):
 def test_the_log_names_the_address_of_a_published_index(web, copy, monkeypatch, caplog):
     url, root, _ = web
     build(root / "semsearch")
-    monkeypatch.setattr("mkdocs_semsearch.serving.live_index.default_folder", lambda address: copy)
+    monkeypatch.setattr("mkdocs_semsearch.serving.live_index.folder_of", lambda address: copy)
     index = LiveIndex.at(url)
     with caplog.at_level("INFO"):
         index.refresh()

@@ -9,7 +9,7 @@ import pytest
 
 from mkdocs_semsearch.artifact.user_cache import user_cache
 from mkdocs_semsearch.embedding.runtimes import default_cache
-from mkdocs_semsearch.serving.published_index import default_folder
+from mkdocs_semsearch.serving.published_index import folder_of
 
 URL = "https://docs.example.org/"
 
@@ -24,15 +24,15 @@ def home(tmp_path, monkeypatch):
 
 def test_models_and_copies_of_indexes_have_folders_of_their_own(home):
     assert default_cache() == home / ".cache" / "mkdocs-semsearch"
-    assert default_folder(URL).parent == home / ".cache" / "semsearch"
+    assert folder_of(URL).parent == home / ".cache" / "semsearch"
 
 
 def test_a_variable_names_another_place(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert default_folder(URL).parent == tmp_path / "local" / "semsearch"
+    assert folder_of(URL).parent == tmp_path / "local" / "semsearch"
     assert default_cache() == tmp_path / "local" / "mkdocs-semsearch"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert default_folder(URL).parent == tmp_path / "xdg" / "semsearch"
+    assert folder_of(URL).parent == tmp_path / "xdg" / "semsearch"
     assert default_cache() == tmp_path / "xdg" / "mkdocs-semsearch"
 
 
@@ -50,4 +50,4 @@ def test_a_user_without_a_home_has_a_cache(monkeypatch):
 
     monkeypatch.setattr(Path, "home", without)
     assert default_cache() == Path(tempfile.gettempdir()) / "mkdocs-semsearch"
-    assert default_folder(URL).parent == Path(tempfile.gettempdir()) / "semsearch"
+    assert folder_of(URL).parent == Path(tempfile.gettempdir()) / "semsearch"
