@@ -89,11 +89,8 @@ class LiveIndex:
         index_dir: the index folder; it need not exist yet.
         poll_seconds: seconds between two checks of the manifest by the background thread.
         open_index: opens a folder and compares every file with its hash.
-        update: called before every check; updates a copy of a published index.
-        give_up: cancels an `update` in progress.
-        start_over: called before an `update` that is to try a refused build again.
+        published: the published index of which the folder is a copy; it is updated before every check.
         name: name of the index in the log; by default that of its folder.
-        published: whether the index is the copy of a published one, whose publisher chose its `site_url`.
     """
 
     def __init__(
@@ -102,20 +99,14 @@ class LiveIndex:
         *,
         poll_seconds: float = 1.0,
         open_index: Callable[[Path], Searcher] | None = None,
-        update: Callable[[], object] | None = None,
-        give_up: Callable[[], object] | None = None,
-        start_over: Callable[[], object] | None = None,
+        published: PublishedIndex | None = None,
         name: str = "",
-        published: bool = False,
     ) -> None:
         self.index_dir = index_dir
         self.published = published
         self._name = name or index_dir.name
         self._poll_seconds = poll_seconds
         self._open_index = open_index or EncoderPool().open
-        self._update = update
-        self._give_up = give_up
-        self._start_over = start_over
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._loaded: _Loaded | None = None
@@ -149,11 +140,8 @@ class LiveIndex:
             published.folder,
             poll_seconds=SECONDS_BETWEEN_UPDATES,
             open_index=functools.partial(open_index, published=True),
-            update=published.update,
-            give_up=published.close,
-            start_over=published.start_over,
+            published=published,
             name=name or place,
-            published=True,
         )
 
     @contextmanager
@@ -201,8 +189,8 @@ class LiveIndex:
             if again:
                 self._seen = None
                 self._complaints.clear()
-                if self._start_over is not None:
-                    self._start_over()
+                if self.published is not None:
+                    self.published.start_over()
             if not self._updated() and self._stamp() is None:
                 return False
             return self._look()
@@ -240,7 +228,7 @@ class LiveIndex:
             return
         self._stop.clear()
         with self._refreshing:
-            if self._update is None or self._stamp() is not None:
+            if self.published is None or self._stamp() is not None:
                 self._look()
         self._looked.clear()
         self._thread = threading.Thread(target=self._watch, name="semsearch-index", daemon=True)
@@ -258,14 +246,14 @@ class LiveIndex:
         thread, self._thread = self._thread, None
         deadline = time.monotonic() + SECONDS_TO_CLOSE
         while thread is not None and thread.is_alive() and time.monotonic() < deadline:
-            if self._give_up is not None:  # repeatedly, because an update may just be starting
-                self._give_up()
+            if self.published is not None:  # repeatedly, because an update may just be starting
+                self.published.close()
             thread.join(0.2)
         self._seen = None
         self._replace(None)
 
     def _watch(self) -> None:
-        if self._update is not None:
+        if self.published is not None:
             self.refresh()
         self._looked.set()
         while not self._stop.wait(self._poll_seconds):
@@ -274,8 +262,8 @@ class LiveIndex:
     def _updated(self) -> bool:
         """Updates the copy and returns whether this succeeded; otherwise the existing copy stays in use."""
         try:
-            if self._update is not None:
-                self._update()
+            if self.published is not None:
+                self.published.update()
         except (IndexNotFoundError, StoreUnavailableError) as error:
             self._complain("update", "unreachable", f"{error} {self._what_stays()}")
             return False

@@ -30,7 +30,7 @@ def test_a_redirect_to_no_address_leaves_the_server_watching(tmp_path, place):
         published = PublishedIndex(url, tmp_path / "copy")
         with pytest.raises(IndexNotFoundError, match=r"redirects to|[Pp]ort"):
             published.update()
-        live = LiveIndex(published.folder, poll_seconds=0.05, update=published.update, give_up=published.close)
+        live = LiveIndex(published.folder, poll_seconds=0.05, published=published)
         live.start(patience=5)
         try:
             assert live.health.update == "unreachable"

@@ -18,6 +18,7 @@ from mkdocs_semsearch.plugin.preview import Preview
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
+from mkdocs_semsearch.serving.published_index import PublishedIndex
 from mkdocs_semsearch.serving.settings import ServerSettings
 from mkdocs_semsearch.serving.wire import ROUTES
 from tests.abuse.raw_http import answer_to, connected, serving
@@ -156,9 +157,10 @@ def test_the_host_of_a_published_index_is_known_only_if_there_is_no_other_index(
         with TestClient(create_app(indexes if len(indexes) > 1 else indexes["one"], hosts=("a.example",))) as client:
             return client.get("/docs", headers={"Host": host}).status_code
 
-    own, foreign = (LiveIndex(tmp_path / "index", open_index=open_small, published=given) for given in (False, True))
+    published = PublishedIndex("http://127.0.0.1:9/", tmp_path / "index")
+    own, foreign = (LiveIndex(tmp_path / "index", open_index=open_small, published=of) for of in (None, published))
     assert status("evil.example", one=foreign) == 200
-    odd = LiveIndex(tmp_path / "odd", open_index=open_small, published=True)
+    odd = LiveIndex(tmp_path / "odd", open_index=open_small, published=published)
     assert status("evil.example", one=foreign, two=odd) == 421
     assert status("evil.example", one=own, two=odd) == 200
 

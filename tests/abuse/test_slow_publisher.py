@@ -37,7 +37,7 @@ PROGRAM = """
     from tests.unit.serving.small_index import open_small
     published_index.MANIFEST_SECONDS = 10**6
     published = published_index.PublishedIndex({url!r}, Path({index!r}))
-    live = LiveIndex(published.folder, open_index=open_small, update=published.update, give_up=published.close)
+    live = LiveIndex(published.folder, open_index=open_small, published=published)
     run(create_app(live), "127.0.0.1", 0, on_start=lambda url: print(url, flush=True))
 """
 
@@ -84,7 +84,7 @@ def test_a_good_copy_answers_while_the_publisher_trickles(tmp_path, monkeypatch)
     build(tmp_path / "copy")
     with slow_publisher() as url:
         published = PublishedIndex(url, tmp_path / "copy")
-        live = LiveIndex(published.folder, open_index=open_small, update=published.update, give_up=published.close)
+        live = LiveIndex(published.folder, open_index=open_small, published=published)
         began = time.monotonic()
         live.start()
         with live.lease() as searcher:
@@ -97,7 +97,7 @@ def test_without_a_copy_the_server_starts_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(published_index, "MANIFEST_SECONDS", 2 * PATIENCE_SECONDS)
     with slow_publisher() as url:
         published = PublishedIndex(url, tmp_path / "copy")
-        live = LiveIndex(published.folder, open_index=open_small, update=published.update, give_up=published.close)
+        live = LiveIndex(published.folder, open_index=open_small, published=published)
         began = time.monotonic()
         live.start()
         live.close()

@@ -180,7 +180,7 @@ def test_another_address_is_not_taken_for_a_folder(open_index):
 def test_a_sidecar_loads_published_builds_and_answers_without_the_publisher(web, copy, caplog):
     url, root, _ = web
     published = PublishedIndex(url, copy)
-    live = LiveIndex(copy, open_index=open_small, update=published.update)
+    live = LiveIndex(copy, open_index=open_small, published=published)
     assert live.refresh() is False
     assert live.refresh() is False
     assert caplog.text.count("No index can be read") == 1
@@ -193,7 +193,7 @@ def test_a_sidecar_loads_published_builds_and_answers_without_the_publisher(web,
         assert client.get("/readyz").json()["pages"] == 3
     live.close()
     (root / "manifest.json").unlink()
-    later = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
+    later = LiveIndex(copy, open_index=open_small, published=PublishedIndex(url, copy))
     assert later.refresh() is True
     later.close()
 
@@ -201,7 +201,7 @@ def test_a_sidecar_loads_published_builds_and_answers_without_the_publisher(web,
 def test_a_copy_that_was_deleted_is_made_again_though_the_publisher_has_nothing_new(tmp_path, copy):
     build(tmp_path / "web")
     with publisher(tmp_path / "web", tag='"1"') as (url, asked):
-        live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
+        live = LiveIndex(copy, open_index=open_small, published=PublishedIndex(url, copy))
         assert live.refresh() is True
         asked.clear()
         live.refresh()
@@ -227,7 +227,7 @@ def test_a_damaged_copy_is_repaired_though_the_publisher_has_nothing_new(tmp_pat
         else:
             victim.write_bytes(victim.read_bytes()[:-1] + (b"?" if damage == "change" else b""))
         asked.clear()
-        live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(url, copy).update)
+        live = LiveIndex(copy, open_index=open_small, published=PublishedIndex(url, copy))
         assert live.refresh() is True
         assert current_build(copy) == read_manifest(tmp_path / "web")
         assert damage == "remove all" or len(asked) == 2  # the manifest and this file

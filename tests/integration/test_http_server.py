@@ -127,6 +127,7 @@ WAITING_PROGRAM = """
     import sys, time
     sys.path.insert(0, {root!r})
     from pathlib import Path
+    from types import SimpleNamespace
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex
     from mkdocs_semsearch.serving.server import run
@@ -143,7 +144,8 @@ WAITING_PROGRAM = """
         started.append(url)
         print(url, flush=True)
 
-    index = LiveIndex(Path({index!r}), open_index=open_small, poll_seconds=1000, update=update)
+    published = SimpleNamespace(update=update, close=lambda: None, start_over=lambda: None)
+    index = LiveIndex(Path({index!r}), open_index=open_small, poll_seconds=1000, published=published)
     run(create_app(index, token_file={index!r} + "-tokens"), {host!r}, 0, on_start=begin)
 """
 

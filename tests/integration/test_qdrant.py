@@ -275,7 +275,7 @@ def test_a_published_build_is_copied_when_its_cluster_answers(server, build, tmp
         server.refuse = (503, "", 1000)
         with pytest.raises(StoreUnavailableError, match="cannot be tried: The Qdrant cluster "):
             published.update()
-        live = LiveIndex(published.folder, update=published.update)
+        live = LiveIndex(published.folder, published=published)
         live.refresh()
         assert live.health.update == "unreachable"
         server.refuse = None
