@@ -60,16 +60,7 @@ def load_query_encoder(
     for name in ENCODER_FILES:
         if not (folder / name).is_file():
             raise ModelNotFoundError(f"{folder} contains no exported encoder: {name} is missing. Rebuild the index.")
-    settings = _read_settings(folder / SETTINGS)
-    session = _open_session(folder / GRAPH, thread_count(threads))
-    tokenizer = open_tokenizer(folder / TOKENIZER)
-    identity = _identity(settings)
-    if prompts is not None:
-        identity = replace(identity, query_prompt=prompts[0], document_prompt=prompts[1])
-    tokenizer.enable_truncation(max_length=identity.max_tokens)
-    embedder = OnnxEmbedder(
-        session, tokenizer, identity, encoder_folder=folder, lower_case=bool(settings["lower_case"])
-    )
+    embedder = OnnxEmbedder(folder, threads=threads, prompts=prompts)
     # A runtime that is too old for 8-bit weights fails at the first computation, so run one now.
     embedder.embed(["probe"], "query")
     return embedder
@@ -96,32 +87,29 @@ def encoder_settings(identity: EmbedderIdentity, *, quantized: bool, lower_case:
 
 
 class OnnxEmbedder:
-    """An `Embedder` over an exported encoder; safe for use from several threads at once.
+    """An `Embedder` over an exported encoder, which is loaded for the first text; safe for use from several threads.
 
     Its identity differs from that of the exported embedder only in the precision, so vectors of both can be compared.
     Texts are encoded one by one, without padding, so a text's vector does not depend on its neighbours.
 
     Attributes:
         identity: identity of the model, with the prompts and the precision.
-        encoder_folder: the folder from which it was loaded.
+        encoder_folder: the folder with its files.
         tokenizer_file: the `tokenizer.json`.
     """
 
-    def __init__(
-        self,
-        session: Any,
-        tokenizer: Tokenizer,
-        identity: EmbedderIdentity,
-        *,
-        encoder_folder: Path,
-        lower_case: bool,
-    ) -> None:
-        self._session = session
-        self._tokenizer = tokenizer
-        self._lower_case = lower_case
-        self.identity = identity
-        self.encoder_folder = encoder_folder
-        self.tokenizer_file = encoder_folder / TOKENIZER
+    def __init__(self, folder: Path, *, threads: int | None = None, prompts: tuple[str, str] | None = None) -> None:
+        """Reads the description of an encoder; for the arguments, see `load_query_encoder`."""
+        settings = _read_settings(folder / SETTINGS)
+        self.identity = _identity(settings)
+        if prompts is not None:
+            self.identity = replace(self.identity, query_prompt=prompts[0], document_prompt=prompts[1])
+        self.encoder_folder = folder
+        self.tokenizer_file = folder / TOKENIZER
+        self._lower_case = bool(settings["lower_case"])
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Tokenizer] | None = None
 
     def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Embeds texts, see `Embedder.embed`."""
@@ -144,12 +132,22 @@ class OnnxEmbedder:
         with ThreadPoolExecutor(core_count()) as pool:
             yield from pool.map(self._encode, texts)
 
+    def _load(self) -> tuple[Any, Tokenizer]:
+        with self._lock:
+            if self._loaded is None:
+                session = _open_session(self.encoder_folder / GRAPH, thread_count(self._threads))
+                tokenizer = open_tokenizer(self.tokenizer_file)
+                tokenizer.enable_truncation(max_length=self.identity.max_tokens)
+                self._loaded = session, tokenizer
+            return self._loaded
+
     def _encode(self, text: str) -> NDArray[np.float32]:
-        inputs = graph_inputs(self._tokenizer, text, lower_case=self._lower_case)
+        session, tokenizer = self._load()
+        inputs = graph_inputs(tokenizer, text, lower_case=self._lower_case)
         if not inputs["input_ids"].size:
             return np.zeros(self.identity.dimension, dtype=np.float32)
         try:
-            (vectors,) = self._session.run(None, inputs)
+            (vectors,) = session.run(None, inputs)
             row: NDArray[np.float32] = vectors.reshape(self.identity.dimension)
         except Exception as error:  # ONNX Runtime's own classes derive directly from Exception
             raise EmbeddingError(
@@ -255,7 +253,7 @@ def is_default_encoder(identity: EmbedderIdentity) -> bool:
     )
 
 
-def load_default_encoder(identity: EmbedderIdentity, *, threads: int | None = None) -> OnnxEmbedder:
+def load_default_encoder(identity: EmbedderIdentity) -> OnnxEmbedder:
     """Loads the default encoder with the prompts of `identity`.
 
     Raises:
@@ -267,17 +265,11 @@ def load_default_encoder(identity: EmbedderIdentity, *, threads: int | None = No
             "The index was built with the default encoder of another version of mkdocs-semsearch "
             f"({identity.fingerprint[:12]}, here {_default_identity().fingerprint[:12]}): rebuild it with this version."
         )
-    return load_query_encoder(FOLDER, threads=threads, prompts=(identity.query_prompt, identity.document_prompt))
+    return load_query_encoder(FOLDER, prompts=(identity.query_prompt, identity.document_prompt))
 
 
-class DefaultEmbedder:
-    """An `Embedder` over the default encoder, which it loads for the first text.
-
-    Attributes:
-        identity: that of all-MiniLM-L6-v2 with the prompts of this embedder.
-        tokenizer_file: the `tokenizer.json`.
-        encoder_folder: folder with the files of the encoder.
-    """
+class DefaultEmbedder(OnnxEmbedder):
+    """An `Embedder` over the default encoder."""
 
     def __init__(
         self, *, query_prompt: str | None = None, document_prompt: str | None = None, threads: int | None = None
@@ -289,21 +281,7 @@ class DefaultEmbedder:
             document_prompt: the same for documents.
             threads: threads for one text; several texts are encoded side by side in any case.
         """
-        self.identity = replace(
-            _default_identity(), query_prompt=query_prompt or "", document_prompt=document_prompt or ""
-        )
-        self.tokenizer_file = FOLDER / TOKENIZER
-        self.encoder_folder = FOLDER
-        self._threads = threads
-        self._lock = threading.Lock()
-        self._loaded: OnnxEmbedder | None = None
-
-    def embed(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """Embeds texts, see `Embedder.embed`."""
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = load_default_encoder(self.identity, threads=self._threads)
-        return self._loaded.embed(texts, role)
+        super().__init__(FOLDER, threads=threads, prompts=(query_prompt or "", document_prompt or ""))
 
 
 @cache
