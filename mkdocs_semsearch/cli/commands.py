@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -240,24 +240,24 @@ def _insights(given: argparse.Namespace) -> int:
 def _insights_of_one(given: argparse.Namespace, store: InsightStore, since: str) -> None:
     """Reports or exports the records since an hour, of one of several indexes if it is named."""
     site, index = one_of_several(given.index)
-    searches = store.of_site(site, since)
-    recorded = store.newest()
-    if site is None:
-        _warn_of_several(recorded, ": --index NAME=INDEX takes those of one")
+    searches = _of_site(store, site, since, "--index NAME=INDEX")
     if given.export_queries is not None:
         print(_export_queries(searches, given.export_queries))
         return
-    newest = max((hour for name, hour in recorded.items() if site in (None, name)), default="")
+    newest = max((hour for name, hour in store.newest().items() if site in (None, name)), default="")
     lost = {"dropped": 0, "failed": 0} | store.counters()
     _report(given.format or "text", index, searches, **lost, since=since, newest=newest)
 
 
-def _warn_of_several(recorded: Collection[str], advice: str) -> None:
-    """Warns if records are of several indexes."""
+def _of_site(store: InsightStore, site: str | None, since: str, argument: str) -> Sequence[Search]:
+    """Reads the searches of one index, or of all; warns if these are of several."""
     from mkdocs_semsearch.insights.store import names_of_sites
 
-    if len(recorded) > 1:
-        say(f"warning: these are records of several indexes ({names_of_sites(recorded)}), compared with one{advice}")
+    searches, names = store.of_site(site, since), store.newest()
+    if site is None and len(names) > 1:
+        several = f"these are records of several indexes ({names_of_sites(names)}), compared with one"
+        say(f"warning: {several}: {argument} takes those of one")
+    return searches
 
 
 def _export_queries(searches: Sequence[Search], name: str) -> str:
@@ -304,10 +304,7 @@ def _searches(folder: str | None, site: str | None, since: str = "") -> Sequence
         if site is not None:
             raise SemsearchError(f"NAME=INDEX is for the records of {site!r}: name their folder with --insights.")
         return ()
-    store = InsightStore.existing(Path(folder))
-    if site is None:
-        _warn_of_several(store.newest(), ": NAME=INDEX takes those of one")
-    return store.of_site(site, hour)
+    return _of_site(InsightStore.existing(Path(folder)), site, hour, "NAME=INDEX")
 
 
 def _lint(given: argparse.Namespace) -> int:
