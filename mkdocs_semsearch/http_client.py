@@ -314,7 +314,6 @@ class JsonEndpoint:
         self._url = url
         self._headers = {"Content-Type": "application/json", **headers}
         self._client = HttpClient()
-        self._jitter = random.Random()
 
     @property
     def address(self) -> str:
@@ -339,7 +338,9 @@ class JsonEndpoint:
         for attempt in range(retries + 1):
             reply = None
             try:
-                reply = self._attempt(body, timeout)
+                reply = self._client.send(
+                    "POST", self._url.geturl(), headers=self._headers, body=body, seconds=timeout, most=LARGEST_REPLY
+                )
                 if reply.status not in RETRIED or _is_final(reply):
                     return reply
                 problem, cause = f"it answered with HTTP status {reply.status}", None
@@ -349,17 +350,12 @@ class JsonEndpoint:
                 problem, cause = str(error), error
             if attempt == retries:
                 break
-            wait = _pause(attempt, None if reply is None else retry_delay(reply.headers, time()), self._jitter)
+            wait = _pause(attempt, None if reply is None else retry_delay(reply.headers, time()))
             if wait > longest_wait:
                 problem += f" and asks for a pause of {wait:.0f} s"
                 break
             sleep(wait)
         raise ConnectionError(f"{problem}; attempts: {attempt + 1}") from cause
-
-    def _attempt(self, body: bytes, timeout: float) -> Reply:
-        return self._client.send(
-            "POST", self._url.geturl(), headers=self._headers, body=body, seconds=timeout, most=LARGEST_REPLY
-        )
 
 
 def retry_delay(headers: Mapping[str, str], now: float) -> float | None:
@@ -405,11 +401,11 @@ def _date(value: str) -> datetime.datetime | None:
         return None
 
 
-def _pause(attempt: int, asked: float | None, jitter: random.Random) -> float:
+def _pause(attempt: int, asked: float | None) -> float:
     """Returns the pause before another attempt: exponential with full jitter, never below what the server asks for."""
     if asked is not None:
-        return asked + jitter.uniform(0.0, min(1.0, 0.1 + asked * 0.1))
-    return jitter.uniform(FIRST_WAIT / 2, min(30.0, FIRST_WAIT * 2.0**attempt))
+        return asked + random.uniform(0.0, min(1.0, 0.1 + asked * 0.1))
+    return random.uniform(FIRST_WAIT / 2, min(30.0, FIRST_WAIT * 2.0**attempt))
 
 
 def _is_final(reply: Reply) -> bool:
