@@ -37,7 +37,7 @@ def widget_strings(language: str, folders: Iterable[Path] = ()) -> tuple[str, di
     Args:
         language: language of the site, see `language_of_texts`.
         folders: folders whose `assets/semsearch/` may have a translation of its own, the first one first. A file that
-            the widget cannot read either is as good as no translation.
+            is not valid JSON counts as no translation, as in the widget.
     """
     ours = theme_dir()
     english = _texts(ours / _STRINGS / "en.json")

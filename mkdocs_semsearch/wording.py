@@ -33,5 +33,5 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def without_login(url: str) -> str:
-    """Returns a URL that cannot be read without all that may be its user name and password, for messages."""
+    """Removes all that may be a user name and a password from a URL, which may be malformed, for messages."""
     return re.sub(r"//.*@", "//", url)

@@ -251,8 +251,8 @@ def _days(searches: Iterable[Search]) -> tuple[dict[str, Any], ...]:
 
 
 _WORD = re.compile(r"(?<![^\W_])(?=\d{0,20}[^\W\d_])[^\W_]{3,}")
-"""A word with a letter, such as *install* and *k8s*, but not a number. It begins only where a run of letters and digits
-begins, because otherwise a long number takes quadratic time."""
+"""A word with a letter, such as *install* and *k8s*, but not a number. It can begin only where a run of letters and
+digits begins; otherwise a long number would take quadratic time."""
 
 
 def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _Places) -> list[dict[str, Any]]:

@@ -188,8 +188,8 @@ _NO_PERSON = re.compile(
 )
 """Long numbers that are no telephone numbers and the like."""
 
-# What is repeated before a pattern can fail has a limit, or begins only where a run of its characters begins. Otherwise
-# every character of a long text is a new beginning, and a request of 8000 characters takes minutes.
+# A repetition has a limit, or can begin only where a run of its characters begins. Otherwise the engine tries every
+# character of a long text as a beginning, and 8000 characters take minutes.
 _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|$)", re.DOTALL), "[secret]"),
     (re.compile(r"(?<=://)[^/?#\s]+(?=@)"), "[secret]"),

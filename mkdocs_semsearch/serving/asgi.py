@@ -188,7 +188,7 @@ _REFUSED_GZIP = re.compile(rb"(^|,)\s*(x-)?gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)",
 
 
 def _without_refused_gzip(scope: Scope) -> Scope:
-    """Leaves out an `Accept-Encoding` that refuses gzip: Starlette and the API only look whether it has this name."""
+    """Removes an `Accept-Encoding` that refuses gzip: Starlette and the API only check whether it contains the name."""
     headers = scope["headers"]
     refused = [header for header in headers if header[0] == b"accept-encoding" and _REFUSED_GZIP.search(header[1])]
     return {**scope, "headers": [header for header in headers if header not in refused]} if refused else scope
@@ -207,7 +207,7 @@ class SiteFiles(StaticFiles):
         super().__init__(directory=site_dir, html=True)
 
     def get_path(self, scope: Scope) -> str:
-        """Returns the path in the site: the whole one, also where a route for the name of an index is above."""
+        """Returns the whole path of the request, also below the route of an index."""
         return super().get_path({**scope, "root_path": scope.get("app_root_path", "")})
 
     async def get_response(self, path: str, scope: Scope) -> Response:

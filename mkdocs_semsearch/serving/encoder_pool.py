@@ -69,7 +69,7 @@ class EncoderPool:
         Raises:
             IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         """
-        # The processes of encoders need none of these.
+        # Here, because the process of a `BoundedEncoder` imports this module, too, and needs none of these.
         from mkdocs_semsearch.searching.query_encoder import QueryVectors
         from mkdocs_semsearch.searching.searcher import open_searcher
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VALUES = 12
 _REPEATED = 100
-"""Number of letters of a question without results that are repeated."""
+"""Greatest number of characters of a question that the sentence about missing results repeats."""
 
 RANGES = {"integer": "number", "number": "number", "date": "date"}
 _POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

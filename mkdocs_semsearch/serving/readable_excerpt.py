@@ -16,7 +16,7 @@ _BAR = re.compile(r"[ \t]*\|[ \t]*")
 _CODE = re.compile(r"(`+)[^`\n]+\1")
 _WORD = re.compile(r"[^\W_]\w*")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters
-_LEAST = 0.4  # share of the words
+_LEAST = 0.4  # share of the words above which a text is written from right to left
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def direction_of(text: str) -> str:
 
 
 def isolated(text: str, around: str) -> str:
-    """Keeps the signs of a text that stands in another one on their side, with U+2068 and U+2069, as `ui.js` does."""
+    """Encloses a text in U+2068 and U+2069, so that its punctuation stays with it in another text, as `ui.js` does."""
     return f"\u2068{text}\u2069" if _RIGHT_TO_LEFT.search(around + text) else text
 
 

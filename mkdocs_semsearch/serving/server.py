@@ -134,10 +134,10 @@ def _when_asked(reload: Callable[[], None]) -> threading.Event:
 
 
 def _allow_many_connections() -> None:
-    """Raises the limit of open files to what the system allows; each connection is one.
+    """Raises the limit of open files, of which each connection is one, to what the system allows.
 
-    Systems often start a process with 1,024, for programs that use `select`, and allow it hundreds of thousands. With
-    none left, no connection is accepted, and asyncio writes megabytes of errors.
+    Many systems start a process with a limit of 1,024, because of programs that use `select`, and allow hundreds of
+    thousands. At the limit no connection is accepted, and asyncio writes megabytes of errors.
     """
     try:
         import resource
