@@ -18,17 +18,6 @@ from mkdocs_semsearch.errors import SemsearchError
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.searching.searcher import Searcher
 
-RULES = {
-    "duplicate": "a section says nearly the same as another one",
-    "facet-typo": "a facet value looks like a typo of another one",
-    "language": "the model knows the language of a page little or not at all",
-    "long-section": "a section is so long that it matches many queries but none of them well",
-    "orphan": "neither the navigation nor a link leads to a page",
-    "same-heading": "a heading occurs on several pages and says little on its own",
-    "title": "a title fits other pages better than its own page",
-    "unknown-rule": "the front matter of a page turns off a rule that does not exist",
-}
-
 PAGES_WITH_A_HEADING = 4
 LONGEST_HEADING = 2
 """Greatest number of words of a heading that is checked; longer headings are specific enough."""
@@ -44,6 +33,8 @@ RARER = 3
 
 _HOME = ("", "index.html")
 Row = Mapping[str, Any]
+Found = tuple[Row, int, str]
+"""The page, the line and the message of a finding."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -127,9 +118,15 @@ def findings_in(
         SemsearchError: the chunks are in a cluster.
     """
     site = _Site.read(open_index(index_dir), searcher, in_navigation=in_navigation, reached=reached)
-    found = [finding for rule, look in _LOOKS.items() if rule not in quiet for finding in look(site)]
-    silent = {page["path"]: _silenced(page) for page in site.pages}
-    return sorted({finding for finding in found if finding.rule not in silent[finding.path]})
+    return sorted(
+        {
+            Finding(page["path"], line, rule, message)
+            for rule, look in RULES.items()
+            if rule not in quiet
+            for page, line, message in look(site)
+            if rule not in _silenced(page)
+        }
+    )
 
 
 def _silenced(page: Row) -> Collection[str]:
@@ -141,19 +138,20 @@ def _silenced(page: Row) -> Collection[str]:
     return [str(rule) for rule in lint] if isinstance(lint, list) else [lint] if isinstance(lint, str) else ()
 
 
-def _unknown_rules(site: _Site) -> Iterator[Finding]:
+def _unknown_rules(site: _Site) -> Iterator[Found]:
+    """Reports names in the front matter of a page that are not those of rules."""
     for page in site.pages:
         for rule in _silenced(page):
             if rule not in RULES:
                 message = f"search.lint names {rule!r}, but the rules are {', '.join(RULES)}."
-                yield Finding(page["path"], 1, "unknown-rule", message)
+                yield page, 1, message
 
 
 def _place(page: Row, chunk: Row) -> str:
     return f"{page['path']}:{chunk['start_line'] or 1}"
 
 
-def _duplicates(site: _Site) -> Iterator[Finding]:
+def _duplicates(site: _Site) -> Iterator[Found]:
     """Reports near-duplicates of an earlier section on another page, unless they have to repeat it.
 
     Change logs do, and so does API reference: mkdocstrings writes an inherited member under every class that has it.
@@ -166,7 +164,7 @@ def _duplicates(site: _Site) -> Iterator[Finding]:
             first_of[group] = (page, chunk)
         elif group in first_of and first_of[group][0] is not page and not _repeats(page, chunk):
             message = f"says nearly the same as {_place(*first_of[group])}: results show only one of them."
-            yield Finding(page["path"], chunk["start_line"] or 1, "duplicate", f"“{_heading(chunk)}” {message}")
+            yield page, chunk["start_line"] or 1, f"“{_heading(chunk)}” {message}"
 
 
 def _repeats(page: Row, chunk: Row) -> bool:
@@ -177,8 +175,11 @@ def _heading(chunk: Row) -> str:
     return str(chunk["heading_hierarchy"][-1])
 
 
-def _same_headings(site: _Site) -> Iterator[Finding]:
-    """Reports a heading once, at its first place; pages that turn the rule off do not count."""
+def _same_headings(site: _Site) -> Iterator[Found]:
+    """Reports a short heading that occurs on several pages, at its first place.
+
+    Pages that turn the rule off do not count.
+    """
     silent = {page["path"] for page in site.pages if "same-heading" in _silenced(page)}
     places: dict[str, list[tuple[Row, Row]]] = defaultdict(list)
     for page, chunk, _ in site.sections():
@@ -192,11 +193,11 @@ def _same_headings(site: _Site) -> Iterator[Finding]:
             page, chunk = found[0]
             others = ", ".join(_place(*place) for place in found[1:4])
             message = f"“{_heading(chunk)}” is a heading on {pages} pages, as in {others}: say what it is about."
-            yield Finding(page["path"], chunk["start_line"] or 1, "same-heading", message)
+            yield page, chunk["start_line"] or 1, message
 
 
-def _titles(site: _Site) -> Iterator[Finding]:
-    """Compares the vector of every title with those of all texts; only of pages whose language the model knows."""
+def _titles(site: _Site) -> Iterator[Found]:
+    """Reports titles whose vectors are nearer to the texts of other pages; only where the model knows the language."""
     import numpy as np
 
     pages = [page for page in site.pages if page["chunk_count"] and page["kind"] == "guide" and page["title"].strip()]
@@ -210,7 +211,7 @@ def _titles(site: _Site) -> Iterator[Finding]:
         if len(nearer) >= TITLE_RANK:
             other = pages[int(np.argmax(similarity))]["path"]
             message = f"“{page['title']}” fits the text of {len(nearer)} other pages better, {other} best."
-            yield Finding(page["path"], 1, "title", message)
+            yield page, 1, message
 
 
 def _beginning(site: _Site, page: Row) -> str:
@@ -218,18 +219,18 @@ def _beginning(site: _Site, page: Row) -> str:
     return "\n".join(chunk["content"] for chunk in site.chunks[first : first + min(3, page["chunk_count"])])[:1500]
 
 
-def _orphans(site: _Site) -> Iterator[Finding]:
+def _orphans(site: _Site) -> Iterator[Found]:
+    """Reports pages to which neither the navigation nor a link leads, and that no reader opened."""
     if site.in_navigation is None:
         return
     for page in site.pages:
         is_found = page["inbound_links"] or page["url"] in _HOME or page["path"] in site.reached
         if not is_found and not site.in_navigation(page["path"]):
-            yield Finding(
-                page["path"], 1, "orphan", "Neither the navigation nor a link in the text leads to this page."
-            )
+            yield page, 1, "Neither the navigation nor a link in the text leads to this page."
 
 
-def _facet_typos(site: _Site) -> Iterator[Finding]:
+def _facet_typos(site: _Site) -> Iterator[Found]:
+    """Reports facet values that look like typos of other ones."""
     from rapidfuzz.distance import OSA
 
     for name in (facet.name for facet in site.manifest.facets if facet.type in ("string", "list")):
@@ -246,7 +247,7 @@ def _facet_typos(site: _Site) -> Iterator[Finding]:
             )
             for page in pages if other is not None else ():
                 message = f"{name}: {value!r} looks like {other!r}, which {counts[other or '']} pages have."
-                yield Finding(page["path"], 1, "facet-typo", message)
+                yield page, 1, message
 
 
 def _is_typo(value: str, other: str, count: int, others: int, distance: Any) -> bool:
@@ -258,15 +259,16 @@ def _is_typo(value: str, other: str, count: int, others: int, distance: Any) -> 
     return bool(near) and distance.distance(value.casefold(), other.casefold(), score_cutoff=near) <= near
 
 
-def _long_sections(site: _Site) -> Iterator[Finding]:
+def _long_sections(site: _Site) -> Iterator[Found]:
+    """Reports sections that are so long that they match many queries but none of them well."""
     for page, chunk, chunks in site.sections():
         if chunks > LONGEST_SECTION and page["kind"] == "guide":
             message = f"“{_heading(chunk)}” is {chunks} chunks long: add headings, so that readers find its parts."
-            yield Finding(page["path"], chunk["start_line"] or 1, "long-section", message)
+            yield page, chunk["start_line"] or 1, message
 
 
-def _languages(site: _Site) -> Iterator[Finding]:
-    """Reports each language that the model does not know once, at its first page."""
+def _languages(site: _Site) -> Iterator[Found]:
+    """Reports each language of which the model knows little or nothing once, at its first page."""
     pages_in: dict[str, list[Row]] = defaultdict(list)
     for page in site.pages:
         if site.coverage_of(page) < 1 and "language" not in _silenced(page):
@@ -278,10 +280,10 @@ def _languages(site: _Site) -> Iterator[Finding]:
         others = f" and on {more} more page{'s' if more > 1 else ''}" if more else ""
         model = f"The model {site.manifest.embedder.model} {known} {language!r}"
         message = f"{model}: the weight of meaning is {share:.0%} here{others}."
-        yield Finding(pages[0]["path"], 1, "language", message)
+        yield pages[0], 1, message
 
 
-_LOOKS: Mapping[str, Callable[[_Site], Iterator[Finding]]] = {
+RULES: Mapping[str, Callable[[_Site], Iterator[Found]]] = {
     "duplicate": _duplicates,
     "facet-typo": _facet_typos,
     "language": _languages,
@@ -291,6 +293,7 @@ _LOOKS: Mapping[str, Callable[[_Site], Iterator[Finding]]] = {
     "title": _titles,
     "unknown-rule": _unknown_rules,
 }
+"""The name of every rule, and the function that finds what it reports."""
 
 
 def github_annotation(finding: Finding, docs_dir: str) -> str:
