@@ -67,10 +67,11 @@ def open_model(
             that preserves the vectors (see `export_query_encoder`); or `auto`: `onnx`, unless PyTorch can use a
             graphics card, an option of PyTorch is set, or the model cannot be exported.
         revision: branch, tag or commit on the hub; the default model is then treated like any other.
-        device: for PyTorch, see `open_sentence_transformer`.
-        precision: for PyTorch, see there.
-        batch_size: for PyTorch, see there.
-        query_prompt: prefix for queries instead of the one in the model's configuration.
+        device: for PyTorch: `cpu`, `cuda`, `mps`, …; by default the best available.
+        precision: for PyTorch: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.
+        batch_size: for PyTorch: texts per forward pass; by default 16 on a CPU, 128 on a GPU.
+        query_prompt: prefix for queries instead of the one in the model's configuration (E5 models need `query: `, but
+            their configuration does not say so).
         document_prompt: the same for documents.
         threads: threads of ONNX Runtime for one text; several texts are encoded side by side in any case.
         cache_dir: folder for the export; by default `mkdocs-semsearch` in the user's cache folder.

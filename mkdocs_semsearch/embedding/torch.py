@@ -49,20 +49,7 @@ def open_sentence_transformer(
 ) -> SentenceTransformerEmbedder:
     """Finds the model and reads its configuration; PyTorch and the weights are loaded by the first `embed`.
 
-    Args:
-        model: folder or hub id, see `model_files.resolve_model`.
-        revision: branch, tag or commit on the hub.
-        device: `cpu`, `cuda`, `mps`, …; by default the best available.
-        precision: `float32`, `float16`, or `auto`: float16 on a CUDA device, float32 elsewhere.
-        batch_size: texts per forward pass; by default 16 on a CPU, 128 on a GPU.
-        query_prompt: prefix for queries instead of the one in the model's configuration (E5 models need `query: `, but
-            their configuration does not say so).
-        document_prompt: the same for documents.
-
-    Raises:
-        MissingExtraError: sentence-transformers is not installed.
-        ModelNotFoundError: the model is neither on disk nor on the hub.
-        ConfigurationError: an option has an invalid value.
+    For the options and errors, see `runtimes.open_model`.
     """
     if precision not in PRECISIONS:
         raise ConfigurationError(f"embedder.precision: {precision!r} is not one of {', '.join(PRECISIONS)}.")
