@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -108,23 +108,20 @@ class EncoderPool:
         return CallLimit(max(1, threads_that_fit(THREADS) // 2))
 
     def _encoder(self, manifest: Manifest, build_dir: Path, published: bool) -> Embedder | None:
-        key: Key = tuple((file.path, file.sha256) for file in manifest.files if file.path.startswith(f"{ENCODER}/"))
+        load: Callable[[], Embedder]
         if manifest.encoder.bundled:
-            key = (("query", manifest.embedder.query_prompt), ("document", manifest.embedder.document_prompt))
-        elif published and key:
-            key += (("published", ""),)
-        if not (manifest.encoder.at_hand and key):
-            return None
+            key: Key = (("query", manifest.embedder.query_prompt), ("document", manifest.embedder.document_prompt))
+            load = functools.partial(load_default_encoder, manifest.embedder)
+        else:
+            key = tuple((file.path, file.sha256) for file in manifest.files if file.path.startswith(f"{ENCODER}/"))
+            if not (manifest.encoder.exported and key):
+                return None
+            key += (("published", ""),) if published else ()
+            load = functools.partial(BoundedEncoder if published else load_query_encoder, build_dir / ENCODER)
         found = self._encoders.get(key)
         if found is None:
             try:
-                if manifest.encoder.bundled:
-                    found = load_default_encoder(manifest.embedder)
-                elif published:
-                    found = BoundedEncoder(build_dir / ENCODER)
-                else:
-                    found = load_query_encoder(build_dir / ENCODER)
-                self._encoders[key] = found
+                found = self._encoders[key] = load()
             except EmbeddingError:
                 return None  # the searcher then looks for the encoder itself and reports the error
         return found
