@@ -323,12 +323,11 @@ def read_model_folder(path: Path) -> ModelFolder:
     modules = _read_modules(path)
     types = tuple(str(module["type"]).rsplit(".", 1)[-1] for module in modules)
     folders = [_folder_of(path, module) for module in modules]
-    transformer_dir = next((f for f, t in zip(folders, types, strict=True) if t == "Transformer"), path)
+    first = dict(zip(reversed(types), reversed(folders), strict=True))  # the folder of the first module of each type
+    transformer_dir = first.get("Transformer", path)
     config = _read_json(transformer_dir / "config.json")
     sentence_config = _read_json(transformer_dir / "sentence_bert_config.json")
-    pooling_config = _read_json(
-        next((f for f, t in zip(folders, types, strict=True) if t == "Pooling"), path) / "config.json"
-    )
+    pooling_config = _read_json(first.get("Pooling", path) / "config.json")
     pooling = _pooling_modes(pooling_config) if "Pooling" in types else ()
     settings = _read_json(path / "config_sentence_transformers.json")
     prompts = {str(name): str(text or "") for name, text in (settings.get("prompts") or {}).items()}
