@@ -215,14 +215,11 @@ class LiveIndex:
         self._complaints.pop("open", None)
         return loaded is not None and self._take_in(loaded)
 
-    def start(self, *, patience: float = 0.0) -> None:
+    def start(self) -> None:
         """Opens the index in the folder, and starts a background thread that watches it.
 
         The background thread also updates the copy of a published index, so the start does not wait for the publisher
         if a build is available.
-
-        Args:
-            patience: see `wait_for_first_build`.
         """
         if self._thread is not None:
             return
@@ -233,7 +230,6 @@ class LiveIndex:
         self._looked.clear()
         self._thread = threading.Thread(target=self._watch, name="semsearch-index", daemon=True)
         self._thread.start()
-        self.wait_for_first_build(patience)
 
     def wait_for_first_build(self, seconds: float) -> None:
         """Waits at most this long for the first check of the background thread if no build is available."""

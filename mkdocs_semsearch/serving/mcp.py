@@ -115,8 +115,9 @@ def run_stdio(source: LiveIndex | Mapping[str, LiveIndex], defaults: Defaults) -
         server = build_server(FederatedOperations(named), defaults=defaults, indexes=tuple(named))
     with ExitStack() as stack:
         for live in [source] if isinstance(source, LiveIndex) else source.values():
-            live.start(patience=SECONDS_FOR_A_FIRST_COPY)
+            live.start()
             stack.callback(live.close)
+            live.wait_for_first_build(SECONDS_FOR_A_FIRST_COPY)
         try:
             with _ended_by_interrupts():
                 server.run("stdio")

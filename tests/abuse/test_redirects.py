@@ -31,7 +31,8 @@ def test_a_redirect_to_no_address_leaves_the_server_watching(tmp_path, place):
         with pytest.raises(IndexNotFoundError, match=r"redirects to|[Pp]ort"):
             published.update()
         live = LiveIndex(published.folder, poll_seconds=0.05, published=published)
-        live.start(patience=5)
+        live.start()
+        live.wait_for_first_build(5)
         try:
             assert live.health.update == "unreachable"
             before, until = len(asked), time.monotonic() + 20
