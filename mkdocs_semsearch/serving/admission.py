@@ -195,7 +195,9 @@ class Workers:
         Raises:
             HttpError: 503, the queue is full or the work took too long.
         """
-        self._take_place()
+        if not self._places.acquire(blocking=False):
+            message = "The server is answering as many requests as it can: try again in 1 s."
+            raise HttpError(503, "busy", message, retry_after=1)
         turn = _Turn(self._places)
         if self._limiter is None:  # the limiter belongs to the event loop, which does not exist in the constructor
             self._limiter = anyio.CapacityLimiter(threads_that_fit(THREADS))
@@ -206,11 +208,6 @@ class Workers:
             raise timed_out(self._seconds) from None
         finally:
             turn.give_up()
-
-    def _take_place(self) -> None:
-        if not self._places.acquire(blocking=False):
-            message = "The server is answering as many requests as it can: try again in 1 s."
-            raise HttpError(503, "busy", message, retry_after=1)
 
 
 def timed_out(seconds: float) -> HttpError:

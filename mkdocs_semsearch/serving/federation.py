@@ -18,7 +18,7 @@ from mkdocs_semsearch.searching.listing import DATE_FIELD
 from mkdocs_semsearch.searching.query import MAX_LIMIT, SearchQuery
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.response import presented_score
-from mkdocs_semsearch.serving.metrics import Gauges
+from mkdocs_semsearch.serving.metrics import Gauges, Labels
 from mkdocs_semsearch.serving.operations import IndexOperations, OpenedIndex
 from mkdocs_semsearch.serving.responses import HttpError
 from mkdocs_semsearch.serving.wire import DEFAULT_RELATED
@@ -79,7 +79,7 @@ class FederatedOperations:
 
     def gauges(self, version: str) -> Gauges:
         """Returns the current state of all indexes, see `IndexOperations.gauges`."""
-        together: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+        together: dict[str, dict[Labels, float]] = {}
         for index in self._indexes.values():
             for gauge, values in index.gauges(version).items():
                 together.setdefault(gauge, {}).update(values)

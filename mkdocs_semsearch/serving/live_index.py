@@ -66,14 +66,14 @@ class IndexHealth:
     loaded_at: float = 0.0
 
 
+@dataclass(eq=False, slots=True)
 class _Loaded:
     """A searcher with the number of requests that use it."""
 
-    def __init__(self, searcher: Searcher, by_words: bool) -> None:
-        self.searcher = searcher
-        self.by_words = by_words
-        self.readers = 0
-        self.retired = False
+    searcher: Searcher
+    by_words: bool
+    readers: int = 0
+    retired: bool = False
 
 
 class LiveIndex:

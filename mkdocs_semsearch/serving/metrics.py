@@ -158,7 +158,7 @@ def _number(value: float) -> str:
 def process_gauges() -> Gauges:
     """Returns the processor time, the start time and, on Linux, the resident memory of this process."""
     times = os.times()
-    gauges: dict[str, dict[tuple[tuple[str, str], ...], float]] = {
+    gauges: dict[str, dict[Labels, float]] = {
         "process_cpu_seconds_total": {(): round(times.user + times.system, 2)},
         "process_start_time_seconds": {(): round(_STARTED, 3)},
     }
