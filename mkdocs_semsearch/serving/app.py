@@ -50,6 +50,17 @@ log = logging.getLogger(__name__)
 PREFIX = "/-/semsearch"
 """A second prefix under which every route answers, for reverse proxies that do not rewrite the path."""
 
+CORS_HEADERS = (
+    "content-type",
+    "if-none-match",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "x-request-id",
+)
+"""Headers that pages of allowed origins may send; those of MCP come with every message of an agent in a browser."""
+
 SECONDS_AT_THE_START = 2.0
 """Seconds that a server waits at its start for the first copies of all its indexes; chosen, not measured."""
 
@@ -260,14 +271,13 @@ def _middleware(
 ) -> list[Middleware]:
     layers = [Middleware(EveryAnswer, api, is_known_host, any_host)]
     if settings.cors_origins or settings.cors_origin_regex:
-        allowed = ["content-type", "if-none-match", "mcp-protocol-version", "mcp-session-id", "x-request-id"]
         layers.append(
             Middleware(
                 CORSMiddleware,
                 allow_origins=settings.cors_origins,
                 allow_origin_regex=settings.cors_origin_regex,
                 allow_methods=("GET", "POST"),
-                allow_headers=[*allowed, *(["authorization"] if settings.tokens() else [])],
+                allow_headers=[*CORS_HEADERS, *(["authorization"] if settings.tokens() else [])],
                 expose_headers=("ETag", "Retry-After", "X-Request-ID"),
             )
         )

@@ -326,6 +326,31 @@ def test_over_http(index_dir, path):
     assert found["results"][0]["page"]["path"]
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_pages_of_allowed_origins_may_send_every_header_of_the_protocol(index_dir, mode):
+    app = create_app(LiveIndex(index_dir, open_index=open_small), cors_origins=["https://docs.example.org"])
+    sent = set()
+
+    async def noting(scope, receive, send):
+        sent.update(name.decode() for name, _ in scope.get("headers", ()) if name.startswith(b"mcp-"))
+        await app(scope, receive, send)
+
+    async def use(url):
+        async with Client(f"{url}/mcp", mode=mode) as client:
+            await client.list_tools()
+            await client.call_tool("get_page", {"path": "guide/auth.md"})
+            await client.read_resource("docs://guide/auth.md")
+
+    with running(noting) as url:
+        anyio.run(use, url)
+    assert "mcp-protocol-version" in sent
+    asked = {"Origin": "https://docs.example.org", "Access-Control-Request-Method": "POST"}
+    with TestClient(app, base_url="http://localhost") as client:
+        for name in sent:
+            preflight = client.options("/mcp", headers={**asked, "Access-Control-Request-Headers": name})
+            assert preflight.status_code == 200, name
+
+
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
