@@ -99,7 +99,10 @@ def create_app(
     parts = _Parts(index, settings)
     agents = LazyEndpoint(parts.mcp) if find_spec("mcp") is not None else None
     api = parts.api(parts.operations, "")
-    routes = parts.routes(parts.operations, "", parts.admitted(agents or _missing_mcp, api))
+    endpoint = parts.admitted(agents or _missing_mcp, api)
+    # A site may have a page at /mcp/, so beside one only POST is answered there.
+    slashed = Route("/mcp/", endpoint=endpoint, methods=None if site_dir is None else ["POST"])
+    routes = [*parts.routes(parts.operations, ""), Route("/mcp", endpoint=endpoint), slashed]
     named = {name: parts.routes(operations, name) for name, operations in parts.named.items()}
     everything_else = parts.endpoint(api)
     files = everything_else if site_dir is None else SiteFiles(site_dir)
@@ -188,10 +191,9 @@ class _Parts:
             varies_by_origin=bool(self.settings.cors_origins or self.settings.cors_origin_regex),
         )
 
-    def routes(self, operations: Operations, name: str, mcp_app: ASGIApp | None = None) -> list[BaseRoute]:
+    def routes(self, operations: Operations, name: str) -> list[BaseRoute]:
         api = self.api(operations, name)
-        routes: list[BaseRoute] = [Route(route.starlette_path, endpoint=self.endpoint(api, route)) for route in ROUTES]
-        return [*routes, Route("/mcp", endpoint=mcp_app)] if mcp_app is not None else routes
+        return [Route(route.starlette_path, endpoint=self.endpoint(api, route)) for route in ROUTES]
 
     def mcp(self) -> Made:
         """Creates the MCP endpoint; only on demand, because its SDK takes half a second to load and 30 MB of memory."""

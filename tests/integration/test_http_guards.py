@@ -190,8 +190,9 @@ def test_a_request_that_never_started_releases_its_place(index_dir, monkeypatch)
 
 def test_agents_get_no_stream_that_would_hold_a_place(index_dir):
     with client_of(live(index_dir), max_concurrent=1) as client:
-        refused = client.get("/mcp", headers=ACCEPT)
-        assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+        for path in ("/mcp", "/mcp/"):
+            refused = client.get(path, headers=ACCEPT)
+            assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
         assert client.post("/mcp", json=TOOLS, headers=ACCEPT).status_code == 200
 
 

@@ -318,7 +318,7 @@ def running(app):
             thread.join()
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/-/semsearch/mcp"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/-/semsearch/mcp", "/-/semsearch/mcp/"])
 def test_over_http(index_dir, path):
     with running(create_app(LiveIndex(index_dir, open_index=open_small))) as url:
         failed, found = call(f"{url}{path}", "search_docs", {"query": "rotate keys"})
@@ -349,6 +349,16 @@ def test_pages_of_allowed_origins_may_send_every_header_of_the_protocol(index_di
         for name in sent:
             preflight = client.options("/mcp", headers={**asked, "Access-Control-Request-Headers": name})
             assert preflight.status_code == 200, name
+
+
+def test_a_page_of_the_site_may_be_called_mcp(index_dir, tmp_path):
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp" / "index.html").write_text("<h1>About MCP</h1>")
+    index = LiveIndex(index_dir, open_index=open_small)
+    given = {"Accept": "application/json, text/event-stream"}
+    with TestClient(create_app(index, site_dir=tmp_path), base_url="http://localhost") as client:
+        assert client.get("/mcp/").text == "<h1>About MCP</h1>"
+        assert client.post("/mcp/", json=INITIALIZE, headers=given).status_code == 200
 
 
 INITIALIZE = {
