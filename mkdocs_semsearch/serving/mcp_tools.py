@@ -248,9 +248,9 @@ CHARACTERS_PER_TOKEN = 4
 def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
     """Converts search results to Markdown, best first, with a citation and the text of each section.
 
-    It begins with the number of results and the corrections of the query. If the text of a section does not fit into
-    `max_tokens`, its excerpt is used; if that does not fit either, the response ends. The excerpt is also used for a
-    heading without text, because it shows what is below.
+    It begins with the number of results, the corrections of the query, and a sentence if the encoder does not work. If
+    the text of a section does not fit into `max_tokens`, its excerpt is used; if that does not fit either, the response
+    ends. The excerpt is also used for a heading without text, because it shows what is below.
     """
     parts = [_head(body)]
     left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])
@@ -268,6 +268,8 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
 def _head(body: Mapping[str, Any]) -> str:
     said = [f"{body['total_results']} results, {body['weaker_results']} weaker."]
     said += [f"Read “{word}” as “{other}”." for word, other in body.get("corrected", {}).items()]
+    if body.get("degraded"):
+        said.append("Only words were compared: the encoder does not work.")
     nearest = ": nearest results" if body["results"] else ""
     said += [f"No phrase “{phrase}”{nearest}." for phrase in body.get("missing_phrases", ())]
     return " ".join(said)

@@ -282,9 +282,11 @@ def test_without_an_index_the_list_of_resources_is_an_error_and_no_traceback(cap
 def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
     with open_searcher(index_dir, embedder=DeadEmbedder()) as opened:
         failed, found = call(server_of(lambda: opened), "search_docs", {"query": "keys"})
+        compact = call(server_of(lambda: opened), "search_docs", {"query": "keys", "max_tokens": 500})[1]
     assert not failed
     assert found["degraded"]
     assert found["results"]
+    assert "Only words were compared: the encoder does not work." in compact["answer"].partition("\n")[0]
 
 
 def test_the_servers_defaults_apply_to_tools(searcher):
