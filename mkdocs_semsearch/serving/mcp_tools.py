@@ -33,7 +33,8 @@ _MaxTokens = Annotated[
     Field(
         ge=0,
         le=MAX_TOKENS,
-        description="Above 0: respond in Markdown with citations, of about this many tokens, for example 1500. "
+        description="Above 0: respond in Markdown with citations, of about this many tokens, for example 1500; "
+        "counts of facets come in addition, and explain has no effect. "
         "Without it, ten results are JSON of about 5000 tokens.",
     ),
     WHOLE,
@@ -62,7 +63,8 @@ def _search(opened: Opened, query: AgentQuery | AgentRequest) -> dict[str, Any]:
     hints: list[str] = []
     if query.filters and not body["total_results"]:
         hints = filter_hints(query, [facet["name"] for facet in opened.facets()["facets"]], opened.search)
-    return {"build_id": body["build_id"], "answer": "\n\n".join([answer, *hints])}
+    counts = {"facets": body["facets"]} if query.facets else {}
+    return {"build_id": body["build_id"], "answer": "\n\n".join([answer, *hints]), **counts}
 
 
 @validated

@@ -193,6 +193,14 @@ def test_a_compact_answer_shows_what_is_below_a_heading_without_text(tmp_path):
     assert answer.endswith("Place:\n\nThey are in /var/log."), answer
 
 
+def test_a_compact_answer_comes_with_the_facets_that_were_asked_for(searcher):
+    given = {"query": "keys", "facets": ["tags"]}
+    compact = call(server_of(lambda: searcher), "search_docs", given | {"max_tokens": 500})[1]
+    assert set(compact) == {"build_id", "answer", "facets"}
+    assert compact["facets"] == call(server_of(lambda: searcher), "search_docs", given)[1]["facets"]
+    assert compact["facets"]["tags"]
+
+
 def test_a_compact_answer_without_results_says_what_is_wrong_with_the_filters(searcher):
     def answer(**condition):
         given = {"query": "keys", "filters": [{"op": "equals", **condition}], "max_tokens": 200}
