@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -252,19 +253,23 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
 
     It begins with the number of results, the corrections of the query, and a sentence if the encoder does not work. If
     the text of a section does not fit into `max_tokens`, its excerpt is used; if that does not fit either, the response
-    ends. The excerpt is also used for a heading without text, because it shows what is below.
+    ends; without any section, it says how many tokens the first one needs. The excerpt is also used for a heading
+    without text, because it shows what is below.
     """
     parts = [_head(body)]
     left = max_tokens * CHARACTERS_PER_TOKEN - len(parts[0])
     for citation, section in _sections(body):
         names = ("excerpt",) if is_bare(section["heading_hierarchy"], section["content"]) else ("content", "excerpt")
-        texts = (f"{citation}\n\n{section[name]}" for name in names)
-        part = next((text for text in texts if len(text) + 2 <= left), None)
+        texts = [f"\n\n{citation}\n\n{section[name]}" for name in names]
+        part = next((text for text in texts if len(text) <= left), None)
         if part is None:
+            if len(parts) == 1:
+                needed = math.ceil((len(parts[0]) + min(map(len, texts))) / CHARACTERS_PER_TOKEN)
+                parts.append(f" No section fits: the first needs max_tokens of {needed}.")
             break
         parts.append(part)
-        left -= len(part) + 2
-    return "\n\n".join(parts)
+        left -= len(part)
+    return "".join(parts)
 
 
 def _head(body: Mapping[str, Any]) -> str:
