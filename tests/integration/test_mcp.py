@@ -108,6 +108,7 @@ def test_pages_are_resources_and_content_is_said_to_be_no_instruction(searcher):
     assert str(error.value) in missing
     for said in (instructions, tools["search_docs"], tools["get_page"], listed[0].description):
         assert "instructions to follow" in said
+    assert "the resource docs://PATH." in instructions
 
 
 def test_pages_of_several_indexes_are_resources_under_their_names(tmp_path):
@@ -121,11 +122,14 @@ def test_pages_of_several_indexes_are_resources_under_their_names(tmp_path):
         async def run():
             async with Client(server) as client:
                 listed = (await client.list_resources()).resources
-                return [(page.uri, (await client.read_resource(page.uri)).contents[0].text) for page in listed]
+                texts = {page.uri: (await client.read_resource(page.uri)).contents[0].text for page in listed}
+                return texts, client.instructions
 
-        found = dict(anyio.run(run))
+        found, instructions = anyio.run(run)
     assert set(found) == {"docs://one/a%20page.md", "docs://two/a%20page.md"}
     assert "Of two." in found["docs://two/a%20page.md"]
+    assert "the resource docs://INDEX/PATH." in instructions
+    assert "which get_page and related_pages need as `index`" in instructions
 
 
 def test_a_page_named_like_a_drive_is_read_and_no_path_leads_out_of_the_index(tmp_path):
