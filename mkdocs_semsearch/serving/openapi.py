@@ -229,10 +229,10 @@ def _paths(properties: dict[str, Any]) -> dict[str, Any]:
         },
         "/api/v1/search.html": {"get": _search_page(properties)},
         "/api/v1/facets": {
-            "get": _operation("facets", "Facet fields with their values", FacetsResponse, (304, 429, 503))
+            "get": _operation("facets", "Facet fields with their values", FacetsResponse, (304, 422, 429, 503))
         },
         "/api/v1/pages/{path}": {
-            "get": _operation("page", "One page", PageResponse, (304, 404, 429, 503), [page_path])
+            "get": _operation("page", "One page", PageResponse, (304, 404, 422, 429, 503), [page_path])
         },
         "/api/v1/related/{path}": {
             "get": _operation(

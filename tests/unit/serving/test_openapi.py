@@ -108,6 +108,12 @@ def test_the_results_page_has_the_parameters_that_count_and_its_refusals():
     assert set(described["responses"]) == {"200", "401", "422", "429", "503"}
 
 
+@pytest.mark.parametrize("path", [path for path, described in DOCUMENT["paths"].items() if "get" in described])
+def test_the_answer_to_an_unknown_parameter_is_described(path, api):
+    status = handle(api, "GET", path.replace("{path}", "guide/auth.md"), "unknown=1").status
+    assert str(status) in DOCUMENT["paths"][path]["get"]["responses"]
+
+
 @pytest.mark.parametrize("owner", [Searcher, OpenedIndex, OpenedIndexes])
 def test_the_number_of_related_pages_is_the_same_everywhere(owner):
     assert inspect.signature(owner.related).parameters["limit"].default == DEFAULT_RELATED
