@@ -7,11 +7,12 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mkdocs_semsearch.errors import SemsearchError
+from mkdocs_semsearch.errors import QueryError, SemsearchError
 from mkdocs_semsearch.insights.recorder import Recorder
 from mkdocs_semsearch.insights.search_records import read_beacon
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -40,8 +41,8 @@ from mkdocs_semsearch.serving.wire import (
     Defaults,
     Route,
     SearchRequest,
+    index_names,
     known_parameters,
-    parse_parameters,
     parse_request,
     parse_search_parameters,
     whole_number,
@@ -216,14 +217,19 @@ class SearchApi:
             return self._cached(call, tag, lambda: self._search(opened, request, call))
 
     def _search_page(self, call: _Call) -> ApiResponse:
-        given = parse_parameters(call.query_string).get("indexes", [])
-        with self._operations.open([name for names in given for name in names.split(",") if name]) as opened:
-            return answer_page(
-                opened,
-                call.query_string,
-                lambda request: self._search(opened, self._noted(request, call), call),
-                self._defaults,
-            )
+        def search(request: SearchRequest) -> dict[str, Any]:
+            with self._operations.open(request.indexes) as asked:
+                return self._search(asked, self._noted(request, call), call)
+
+        open_indexes: Callable[..., AbstractContextManager[Opened]] = self._operations.open
+        with ExitStack() as stack:
+            try:
+                opened = stack.enter_context(open_indexes(index_names(call.query_string)))
+            except (HttpError, QueryError) as error:
+                if as_http_error(error).status != 422:
+                    raise
+                opened = stack.enter_context(open_indexes())  # the page shows what is wrong with the parameters
+            return answer_page(opened, call.query_string, search, self._defaults)
 
     def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:
         """Adds the mode and the query of a search to the log details."""

@@ -222,6 +222,15 @@ def parse_search_parameters(query_string: str, defaults: Defaults) -> SearchRequ
     return request_from(values, defaults)
 
 
+def index_names(query_string: str) -> list[str]:
+    """Returns the names of the indexes that the parameters of a search name, whatever is wrong with the others.
+
+    Raises:
+        HttpError: 422, there are too many parameters.
+    """
+    return [name for given in parse_parameters(query_string).get("indexes", ()) for name in _names("indexes", given)]
+
+
 def known_parameters(query_string: str, allowed: tuple[str, ...]) -> dict[str, str]:
     """Parses the parameters of a route with a fixed list of parameters.
 

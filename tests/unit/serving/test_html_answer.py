@@ -163,8 +163,26 @@ def test_the_style_sheet_is_where_the_page_says(api):
 
 def test_several_indexes_name_theirs(searcher):
     indexes = {name: IndexOperations(lambda: searcher, name=name) for name in ("one", "two")}
-    _, tree = page(SearchApi(FederatedOperations(indexes)), "q=keys")
-    assert {small.text() for small in tree.css("h2 small")} == {"one", "two"}
+    api = SearchApi(FederatedOperations(indexes))
+    for named in ("", "&indexes=one,%20two"):
+        status, tree = page(api, f"q=keys{named}")
+        assert status == 200
+        assert {small.text() for small in tree.css("h2 small")} == {"one", "two"}
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("q=keys&indexes=nobody", "There is no index 'nobody' here: there are one, two."),
+        ("&".join(f"x{number}=1" for number in range(401)), "The address has more than 400 parameters."),
+    ],
+)
+def test_what_is_wrong_with_the_whole_address_is_said_on_the_page(searcher, query, sentence):
+    indexes = {name: IndexOperations(lambda: searcher, name=name) for name in ("one", "two")}
+    status, tree = page(SearchApi(FederatedOperations(indexes)), query)
+    assert status == 422
+    assert sentence in tree.css_first("main").text()
+    assert tree.css_first("form")
 
 
 def test_a_site_without_a_name_is_called_by_its_address(tmp_path):
