@@ -67,14 +67,14 @@ def _text(text: str, info: ValidationInfo) -> str:
     return _checked_text(text, info, MAX_VALUE_CHARACTERS)
 
 
-def _scalar(value: Any, info: ValidationInfo) -> Value:
+def _scalar(value: Any, info: ValidationInfo, place: str = "") -> Value:
     if not isinstance(value, Value) or (
         is_from_outside(info) and isinstance(value, float) and not math.isfinite(value)
     ):
         raise PydanticCustomError(
             "filter_value",
             "must be a string, a finite number or a boolean",
-            {"field": info.data.get("field"), "value": repr(value)},
+            {"field": info.data.get("field"), "value": repr(value), "place": place},
         )
     # The value of a `class Topic(str, Enum)`, whose `str()` is its name.
     return _text(str.__str__(value), info) if isinstance(value, str) else value
@@ -85,7 +85,7 @@ def _scalars(value: Any, info: ValidationInfo) -> tuple[Value, ...]:
         value = (value,)  # a string is one value, not a sequence of letters
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
         raise PydanticCustomError("list_type", "must be a list")
-    values = tuple(_scalar(item, info) for item in value)
+    values = tuple(_scalar(item, info, f"[{number}]") for number, item in enumerate(value))
     if is_from_outside(info):
         if not values:
             raise ValueError("has too few entries: at least 1 is needed")
@@ -257,7 +257,9 @@ def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
 
 def _misfit(field: str, kind: FacetType, value: Value) -> FilterError:
     wanted = {"integer": "a number", "number": "a number", "date": "a date (YYYY-MM-DD)", "boolean": "true or false"}
-    return FilterError(f"{field} is of type {kind}: {str(value)!r} is not {wanted.get(kind, 'text')}.", field="filters")
+    return FilterError(
+        f"{field} is of type {kind}: {as_text(value)!r} is not {wanted.get(kind, 'text')}.", field="filters"
+    )
 
 
 def _order_of(kind: FacetType, bounds: Sequence[Value]) -> Callable[[Value], Any]:

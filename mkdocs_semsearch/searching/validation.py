@@ -178,7 +178,8 @@ def _predicate(first: ErrorDetails, operators: Iterable[str]) -> str:
         case "string_too_long":
             return f"is too long: at most {_context(first, 'max_length')} characters are allowed"
         case "string_pattern_mismatch":
-            return "must have only letters, digits and dashes"
+            others = "digits, dashes and underscores" if "_" in _context(first, "pattern") else "digits and dashes"
+            return f"must have only letters, {others}"
         case "string_unicode":
             return "is not valid Unicode text (it has half of a surrogate pair)"
     expected = _EXPECTED.get(kind)
@@ -186,7 +187,10 @@ def _predicate(first: ErrorDetails, operators: Iterable[str]) -> str:
 
 
 def _location(first: ErrorDetails) -> str:
-    """Returns a field's path as text: `filters[0].value` for `("filters", 0, "equals", "value")`."""
+    """Returns a field's path as text: `filters[0].value` for `("filters", 0, "equals", "value")`.
+
+    A validator that checks the entries of a list by itself adds the `place` of the wrong one.
+    """
     path = list(first["loc"])
     if first["type"] in _UNKNOWN:
         path = path[:-1]
@@ -198,7 +202,7 @@ def _location(first: ErrorDetails) -> str:
             text = _shortened(part)
         elif not (position == 2 and path[0] == "filters"):  # omit the tag of the union
             text += f".{_shortened(part)}"
-    return text
+    return text + str(first.get("ctx", {}).get("place", ""))
 
 
 def _context(first: ErrorDetails, key: str) -> str:

@@ -141,7 +141,7 @@ def test_wrong_usage_is_exit_2_with_the_usage(run, arguments, complaint):
         (("--limit", "0"), ("limit", "at least 1")),
         (("--limit", "51"), ("limit", "at most 50")),
         (("--offset", "-1"), ("offset", "at least 0")),
-        (("--language", "pt BR"), ("language", "only letters, digits and dashes")),
+        (("--language", "pt BR"), ("language", "only letters, digits, dashes and underscores")),
         (("--min-score", "1.5"), ("score", "at most 1")),
         (("--min-score", "nan"), ("score", "a finite number")),
         (("--facet", ""), ("facets[0] is empty: write the name of a field",)),

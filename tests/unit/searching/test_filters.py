@@ -233,7 +233,7 @@ def test_a_page_without_front_matter_matches_no_filter_on_it(searcher):
     ("condition", "sentence"),
     [
         (Equals("year", "soon"), "year is of type integer: 'soon' is not a number."),
-        (Equals("year", True), "year is of type integer: 'True' is not a number."),
+        (Equals("year", True), "year is of type integer: 'true' is not a number."),
         (Equals("year", "nan"), "year is of type integer: 'nan' is not a number."),
         (Equals("year", float("nan")), "year is of type integer: 'nan' is not a number."),
         (Equals("year", ""), "year is of type integer: '' is not a number."),

@@ -136,7 +136,12 @@ def vars_of(item):
             "filters",
         ),
         ({"filters": [EQUALS | {"value": None}]}, "filters[0].value must be a string, a finite number", "filters"),
-        ({"filters": [EQUALS | {"value": [[]]}]}, "filters[0].value must be a string, a finite number", "filters"),
+        ({"filters": [EQUALS | {"value": [[]]}]}, "filters[0].value[0] must be a string, a finite number", "filters"),
+        (
+            {"filters": [{"op": "in", "field": "a", "values": ["x", None]}]},
+            "filters[0].values[1] must be a string, a finite number",
+            "filters",
+        ),
         ({"filters": [EQUALS | {"field": ""}]}, "filters[0].field is empty", "filters"),
         ({"filters": [EQUALS | {"field": 3}]}, "filters[0].field must be a string;", "filters"),
         ({"filters": [EQUALS | {"value": "x" * 1001}]}, "filters[0].value is too long", "filters"),
@@ -151,7 +156,7 @@ def vars_of(item):
         ({"filters": [{"op": "in", "field": "a", "value": "x"}]}, f"filters[0].values is missing; {AN_IN}", "filters"),
         (
             {"language": "pt BR"},
-            'language must have only letters, digits and dashes; a valid example is "pt-BR".',
+            'language must have only letters, digits, dashes and underscores; a valid example is "pt-BR".',
             "language",
         ),
         ({"language": "p" * 36}, "language is too long: at most 35 characters are allowed.", "language"),
