@@ -250,7 +250,8 @@ class QdrantBackend:
 
         `hits` returns the window under some filters.
         """
-        of_site, found = hits(()), hits(filters)
+        of_site = hits(())
+        found = hits(filters).named_as_in(of_site)
         if not filters:
             judged = self._judged(query, question, of_site, ())
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,12 +103,14 @@ class PointHits:
         worded: the lexical hits with their BM25 scores, ordered by row.
         literal: chunks to which a literal rule applies, each with the rank of the rule in `RULES`.
         with_all_words: chunks whose heading has all words of the query, or all that distinguish pages.
+        all_named: whether `literal` and `with_all_words` have all such chunks, not only the first ones.
     """
 
     near: Neighbors | None
     worded: Neighbors
     literal: Mapping[int, int]
     with_all_words: NDArray[np.int64]
+    all_named: bool
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -125,7 +127,18 @@ class PointHits:
             _united(self.worded, other.worded),
             {row: max(hits.literal.get(row, 0) for hits in (self, other)) for row in {**self.literal, **other.literal}},
             np.union1d(self.with_all_words, other.with_all_words),
+            self.all_named and other.all_named,
         )
+
+    def named_as_in(self, site: PointHits) -> PointHits:
+        """Returns these hits of a filter with the ranks of the whole site, if those are complete.
+
+        Under a filter, another title could be the first that is found; the embedded engine chooses among all, too.
+        """
+        if not site.all_named:
+            return self
+        literal = {row: rank for row, rank in site.literal.items() if row in self.literal}
+        return replace(self, literal=literal, with_all_words=site.with_all_words)
 
 
 class CollectionReader:
@@ -213,6 +226,7 @@ class CollectionReader:
             worded=_neighbors(points["words"]),
             literal=literal,
             with_all_words=np.array([*(point.id for point in points["heading"]), *equal], np.int64),
+            all_named=all(len(points[name]) < side["limit"] for name, side in sides.items() if name != "words"),
         )
 
     def rows(self, allowed: models.Filter | None, most: int) -> NDArray[np.int64]:

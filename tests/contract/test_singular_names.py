@@ -47,3 +47,18 @@ def test_an_identifier_has_no_plural_beside_a_heading(asked):
 
 def test_a_filter_leaves_only_what_passes_it(asked):
     assert paths(asked("search engine", filters=[Equals("page.path", "accounts.md")])) == ["accounts.md"]
+
+
+def test_a_filter_makes_no_other_title_the_name_in_a_question(opened):
+    asked = opened(
+        [
+            made_page("what.md", "All about what a pipeline is for.", title="What is a pipeline"),
+            made_page("pipelines.md", "A list of settings.", title="Pipelines"),
+            made_page("stages.md", "What a pipeline is: a pipeline is a pipeline of stages.", title="Stages"),
+            *(made_page(f"{n}.md", f"Words about subject {n * 3}.", title=n * 3) for n in "abcdefghijkl"),
+        ]
+    )
+    assert paths(asked("what is a pipeline"))[0] == "what.md"
+    filtered = asked("what is a pipeline", filters=[Equals("page.path", "what.md", negate=True)])
+    assert set(paths(filtered)) == {"pipelines.md", "stages.md"}
+    assert max(result["score"] for result in filtered["results"]) < 0.8  # not in the bands of headings and titles
