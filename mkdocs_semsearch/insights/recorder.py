@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from mkdocs_semsearch.insights.search_records import Search
-from mkdocs_semsearch.insights.store import InsightStore
+from mkdocs_semsearch.insights.store import InsightStore, problem
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +67,7 @@ class Recorder:
     def _run(self) -> None:
         cleaned = -SECONDS_BETWEEN_CLEANINGS
         open_ = True
+        self._write(())  # reports at once if nothing can be recorded
         while open_:
             if time.monotonic() - cleaned > SECONDS_BETWEEN_CLEANINGS or self._store.is_too_large():
                 cleaned = time.monotonic()
@@ -107,7 +108,7 @@ class Recorder:
                 log.warning(
                     "Searches cannot be recorded in %s: %s. Searches continue without recording.",
                     self._store.folder,
-                    error,
+                    problem(error) if isinstance(error, sqlite3.Error | OSError) else error,
                 )
             self._failing = True
             return

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
+import os
 import re
 import secrets
 import sqlite3
@@ -24,7 +26,7 @@ SECONDS_FOR_OTHERS = 10.0
 """Seconds for which a process waits while another one writes."""
 
 _SECONDS_BETWEEN_TRIES = 0.01
-
+_DISK_PROBLEMS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS searches (
@@ -50,21 +52,27 @@ class InsightStore:
         folder: the folder, created if necessary.
         days: records older than this are deleted.
         megabytes: if the file is larger than this, the oldest records are deleted.
+        must_open: raise an error for a full disk and a damaged file, too; without it, `write` tries again.
 
     Raises:
-        ConfigurationError: the folder cannot be written, or its file is not a store of records.
+        ConfigurationError: this user may not write in the folder; or the disk is full, or the file is not a store of
+            records.
     """
 
-    def __init__(self, folder: Path, *, days: int = 90, megabytes: int = 100) -> None:
+    def __init__(self, folder: Path, *, days: int = 90, megabytes: int = 100, must_open: bool = True) -> None:
         self.folder = folder
         self._days = days
         self._bytes = megabytes * 1_000_000
+        self._is_ready = False  # after an error the file may have no tables yet
         try:
             self._create()
+            self._is_ready = True
         except (OSError, sqlite3.Error) as error:
-            raise ConfigurationError(
-                f"The records of searches in {folder} cannot be opened: {_problem(error)}."
-            ) from None
+            may_pass = error.errno in _DISK_PROBLEMS if isinstance(error, OSError) else self._may_be_written()
+            if must_open or not may_pass:
+                raise ConfigurationError(
+                    f"The records of searches in {folder} cannot be opened: {problem(error)}."
+                ) from None
 
     def _create(self) -> None:
         """Makes the folder and an empty file of records, which only its owner can read; what exists stays."""
@@ -75,6 +83,11 @@ class InsightStore:
             database.executescript(_TABLE)
             database.execute(f"SELECT {', '.join(_COLUMNS)} FROM searches LIMIT 0")  # another version has others
         (self.folder / FILE).chmod(0o600)
+
+    def _may_be_written(self) -> bool:
+        """Returns whether this user may write the file, and other files beside it, as SQLite does."""
+        file = self.folder / FILE
+        return file.is_file() and os.access(file, os.R_OK | os.W_OK) and os.access(self.folder, os.W_OK)
 
     @classmethod
     def existing(cls, folder: Path) -> InsightStore:
@@ -115,7 +128,7 @@ class InsightStore:
             with self._connection() as database:
                 yield database
         except (sqlite3.Error, ValueError) as error:  # ValueError: a row with JSON or UTF-8 that is damaged
-            raise SemsearchError(f"The records in {self.folder / FILE} cannot be read: {_problem(error)}.") from None
+            raise SemsearchError(f"The records in {self.folder / FILE} cannot be read: {problem(error)}.") from None
 
     def write(self, searches: Sequence[Search], counted: Mapping[str, int] | None = None) -> None:
         """Writes records and adds to the counters, all or nothing; if the file was moved away, into a new one.
@@ -124,8 +137,9 @@ class InsightStore:
             sqlite3.Error: the disk is full, or the file is damaged.
             OSError: there is no file, and none can be made.
         """
-        if not (self.folder / FILE).exists():
+        if not (self._is_ready and (self.folder / FILE).exists()):
             self._create()
+        self._is_ready = False
         rows = [(secrets.randbits(62), *_row(search)) for search in searches]
         with self._connection() as database:
             database.executemany(_INSERT, rows)
@@ -133,6 +147,7 @@ class InsightStore:
                 "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
                 [(name, value) for name, value in (counted or {}).items() if value],
             )
+        self._is_ready = True
 
     def read(self, since: str = "") -> list[Search]:
         """Returns all records from an hour or day on, oldest hour first.
@@ -190,7 +205,7 @@ class InsightStore:
                 ).rowcount
             emptied = self._rewrite()
         except sqlite3.Error as error:
-            again = f"{reason(error)}. Run it again" if _is_transient(error) else _problem(error)
+            again = f"{reason(error)}. Run it again" if _is_transient(error) else problem(error)
             raise SemsearchError(f"Not everything is deleted from {self.folder / FILE}: {again}.") from None
         if not emptied:
             raise SemsearchError(
@@ -346,8 +361,8 @@ def _comparable(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
 
 
-def _problem(error: Exception) -> str:
-    """Returns what is wrong with the file, and what to do about it."""
+def problem(error: Exception) -> str:
+    """Returns what an error says about the file of records, and what to do about it."""
     advice = (
         "see that this user may write there and that the disk has room"
         if _is_transient(error)
@@ -359,7 +374,7 @@ def _problem(error: Exception) -> str:
 def _is_transient(error: Exception) -> bool:
     """Returns whether the file itself is sound; it is not if it is damaged or has other tables or columns."""
     if isinstance(error, sqlite3.OperationalError):
-        return error.sqlite_errorcode != sqlite3.SQLITE_ERROR
+        return getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR  # Python's own errors have no code
     return isinstance(error, OSError)
 
 

@@ -265,7 +265,7 @@ def _recorder(settings: ServerSettings) -> Recorder | None:
     if settings.insights is None:
         return None
     folder, days, megabytes = Path(settings.insights), settings.insights_days, settings.insights_megabytes
-    return Recorder(InsightStore(folder, days=days, megabytes=megabytes))
+    return Recorder(InsightStore(folder, days=days, megabytes=megabytes, must_open=False))
 
 
 def _middleware(

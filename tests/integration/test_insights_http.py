@@ -8,7 +8,7 @@ import threading
 import pytest
 from starlette.testclient import TestClient
 
-from mkdocs_semsearch.insights.store import InsightStore
+from mkdocs_semsearch.insights.store import FILE, InsightStore
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from tests.unit.serving.small_index import open_small
@@ -58,6 +58,14 @@ def test_searches_are_recorded_in_every_run_of_one_application(index_dir, tmp_pa
         with client:
             assert send(client, {**ENDING, "query": query}).status_code == 204
     assert {search.query for search in InsightStore(tmp_path).read()} == {"one", "two"}
+
+
+def test_searches_are_answered_while_none_can_be_recorded(index_dir, tmp_path):
+    (tmp_path / FILE).write_bytes(b"no database" * 2000)
+    with client_of(index_dir, tmp_path) as client:
+        assert client.get("/api/v1/search", params={"q": "keys"}).json()["results"]
+        assert send(client).status_code == 204
+        assert eventually(lambda: 'semsearch_insights_records_total{result="failed"} 1' in client.get("/metrics").text)
 
 
 def test_an_etag_from_before_recording_is_not_accepted(index_dir, tmp_path):

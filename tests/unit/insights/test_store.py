@@ -375,6 +375,67 @@ def test_a_full_disk_gives_one_warning(store, caplog, monkeypatch):
     assert "room again" in {item.query for item in store.read()}
 
 
+def test_a_disk_that_is_full_at_the_start_is_tried_again(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+        store = InsightStore(tmp_path, must_open=False)
+        with pytest.raises(sqlite3.Error):
+            store.write([search("lost")])
+        with pytest.raises(ConfigurationError, match="see that this user may write there and that the disk has room"):
+            InsightStore(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    store.write([search("kept")])
+    assert [item.query for item in store.read()] == ["kept"]
+
+
+def test_a_file_without_tables_gets_them_after_an_error(store):
+    (store.folder / FILE).unlink()
+    (store.folder / FILE).touch()  # as it is left by another process that finds the disk full
+    with pytest.raises(sqlite3.Error):
+        store.write([search("lost")])
+    store.write([search("kept")])
+    assert [item.query for item in store.read()] == ["kept"]
+
+
+def test_a_damaged_file_stays_as_it_is_until_it_is_moved_away(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(recorder_module, "SECONDS", 0.01)
+    damaged = random.Random(1).randbytes(20_000)
+    (tmp_path / FILE).write_bytes(damaged)
+    recorder = Recorder(InsightStore(tmp_path, must_open=False))
+    with caplog.at_level(logging.WARNING, "mkdocs_semsearch"):
+        recorder.start()
+        assert eventually(lambda: caplog.records)
+        recorder.record(search("lost"))
+        assert eventually(lambda: recorder.counts["failed"] == 1)
+        assert (tmp_path / FILE).read_bytes() == damaged
+        (tmp_path / FILE).rename(tmp_path / "damaged.sqlite3")
+        recorder.record(search("kept"))
+        recorder.close()
+    told = [record.message for record in caplog.records]
+    assert len(told) == 2, told
+    assert "file is not a database; move the file away, and `semsearch serve` begins a new one. Searches con" in told[0]
+    assert "again" in told[1]
+    assert [item.query for item in InsightStore(tmp_path).read()] == ["kept"]
+
+
+def test_a_recorder_does_not_begin_where_it_may_not_write(store, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    (tmp_path / FILE).mkdir()
+    for folder in (tmp_path / "file", tmp_path):
+        with pytest.raises(ConfigurationError, match="cannot be opened: "):
+            InsightStore(folder, must_open=False)
+    address = module._address
+    monkeypatch.setattr(module, "_address", lambda file: address(file) + "-that-may-not-be-opened")
+    InsightStore(store.folder, must_open=False)
+    monkeypatch.setattr(os, "access", lambda *given: False)
+    with pytest.raises(ConfigurationError, match="cannot be opened: "):
+        InsightStore(store.folder, must_open=False)
+
+
 def test_a_new_file_that_another_process_writes_is_waited_for(tmp_path):
     with (
         closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other,
