@@ -8,6 +8,7 @@ import logging.config
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,11 @@ from mkdocs_semsearch.serving.settings import LogFormat, LogLevel
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+log = logging.getLogger(__name__)
+
 SECONDS_TO_DRAIN = 10
+SECONDS_BETWEEN_REPORTS = 60.0
+"""Seconds between two lines of the log about connections that cannot be accepted; chosen, not measured."""
 
 
 def run(
@@ -53,6 +58,7 @@ def run(
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            asyncio.get_running_loop().set_exception_handler(_LoopErrors(listener))
             await super().startup(sockets)
             if on_start is not None and not self.should_exit:
                 on_start(_url(host, listener.getsockname()[1]))
@@ -97,6 +103,32 @@ def _protocol() -> type[asyncio.Protocol]:
     return Protocol
 
 
+class _LoopErrors:
+    """Logs errors of the event loop.
+
+    At the limit of open files, asyncio reports two thousand errors a second, from which this makes a line a minute.
+    Connections that it then tries to accept after the end of the server are no errors.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._next_report = time.monotonic()
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if self._listener.fileno() < 0 and isinstance(error, ValueError):  # "Invalid file descriptor: -1"
+            return
+        if "socket" not in context or not isinstance(error, OSError):
+            loop.default_exception_handler(context)
+        elif time.monotonic() >= self._next_report:
+            self._next_report = time.monotonic() + SECONDS_BETWEEN_REPORTS
+            log.error(
+                "No further connection is accepted for now: %s. Each connection is an open file: allow this process "
+                "more of them (`ulimit -Hn`, LimitNOFILE of systemd).",
+                reason(error),
+            )
+
+
 @contextlib.contextmanager
 def _reloading_on_hangup(app: Starlette) -> Iterator[None]:
     """Reads the tokens and checks for new builds on SIGHUP.
@@ -137,7 +169,7 @@ def _allow_many_connections() -> None:
     """Raises the limit of open files, of which each connection is one, to what the system allows.
 
     Many systems start a process with a limit of 1,024, because of programs that use `select`, and allow hundreds of
-    thousands. At the limit no connection is accepted, and asyncio writes megabytes of errors.
+    thousands. At the limit no connection is accepted.
     """
     try:
         import resource
@@ -193,5 +225,5 @@ def _logging(level: LogLevel, form: LogFormat) -> dict[str, Any]:
             "json": {"()": "mkdocs_semsearch.serving.metrics.JsonFormatter"},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
-        "loggers": {"mkdocs_semsearch": logger, "uvicorn": quiet, "mcp": quiet},
+        "loggers": {"mkdocs_semsearch": logger, "uvicorn": quiet, "mcp": quiet, "asyncio": quiet},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -235,6 +237,36 @@ def test_connections_are_limited_by_what_the_system_allows(index_dir):
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE_SECONDS)
+
+
+@contextlib.contextmanager
+def many_connections(url):
+    address = ("127.0.0.1", int(url.rstrip("/").rpartition(":")[2]))
+    with contextlib.ExitStack() as connections:
+        for _ in range(100):
+            connections.enter_context(socket.create_connection(address))
+        time.sleep(1.5)  # asyncio tries again after a second
+        yield
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have other limits")
+def test_too_many_connections_are_one_line_of_the_log(index_dir):
+    few = "    import resource\n    resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))\n"
+    as_json = PROGRAM.replace("{host!r}, 0,", "{host!r}, 0, log_format='json',")
+    process, url = start(index_dir, program=f"\n{few}{as_json}")
+    try:
+        with many_connections(url):
+            pass
+        with urllib.request.urlopen(f"{url}healthz", timeout=PATIENCE_SECONDS) as response:
+            assert response.status == 200
+        with many_connections(url):
+            process.terminate()
+            _, log = process.communicate(timeout=PATIENCE_SECONDS)
+    finally:
+        process.kill()
+        process.communicate()
+    (said,) = [line["message"] for line in map(json.loads, log.splitlines()) if line["level"] == "error"]
+    assert said.startswith("No further connection is accepted for now: Too many open files. ")
 
 
 def test_a_port_in_use_is_a_sentence(index_dir):
