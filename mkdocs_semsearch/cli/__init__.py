@@ -1,19 +1,18 @@
 """The command `semsearch`: parses its arguments, runs a subcommand, and turns errors into exit codes.
 
-`arguments` defines the arguments, `commands` has the subcommands, `indexes` finds the indexes that they name, and
-`text` formats what they print.
+`arguments` defines the arguments, `commands` has the subcommands, `indexes` finds the indexes that they name, `text`
+formats what they print, and `streams` keeps the standard streams usable.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import sys
 from collections.abc import Callable, Sequence
 
 from mkdocs_semsearch.cli.arguments import build_parser, parse_arguments
 from mkdocs_semsearch.cli.commands import COMMANDS, say
+from mkdocs_semsearch.cli.streams import replace_closed_streams, write_anything, write_nothing_more
 from mkdocs_semsearch.errors import QueryError, SemsearchError, is_panic, reason
 
 _USAGE_FIELDS = ("facets", "filters", "language", "limit", "min_score", "offset", "query")
@@ -22,8 +21,8 @@ _USAGE_FIELDS = ("facets", "filters", "language", "limit", "min_score", "offset"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
-    _replace_closed_streams()
-    _write_anything()
+    replace_closed_streams()
+    write_anything()
     parser = build_parser(COMMANDS)
     given = parse_arguments(parser, arguments)
     command: Callable[[argparse.Namespace], int] | None = getattr(given, "command", None)
@@ -48,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has closed the pipe
-        _write_nothing_more()
+        write_nothing_more()
         return 0
     except OSError as error:
-        _write_nothing_more()
+        write_nothing_more()
         place = "The output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
         say(f"{place}: {reason(error)}.")
         return 1
@@ -60,22 +59,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         say(f"A library failed ({error}): check the index with `semsearch inspect --verify`.")
         return 1
-
-
-def _write_nothing_more() -> None:
-    """Discards what is left of the output; otherwise Python would report the error again while it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _write_anything() -> None:
-    """Makes standard output print escapes for characters that the terminal cannot show."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _replace_closed_streams() -> None:
-    """Opens the null device in place of the standard streams that are closed, such as by `>&-`."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # the lowest free descriptor is that of the stream
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS
 from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
+from mkdocs_semsearch.cli.streams import write_nothing_more
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.wording import counted, visible
 
@@ -133,7 +134,10 @@ def _serve(given: argparse.Namespace) -> int:
         if settings.log_format == "json":  # programs read the output and expect JSON in every line
             log.info(line)
         else:
-            print(line, flush=True)
+            try:
+                print(line, flush=True)
+            except OSError:  # nobody can read the output, which ends every other command
+                write_nothing_more()
 
     run(
         create_app(dict(settings.indexes) or settings.index, site_dir=given.site, settings=settings),

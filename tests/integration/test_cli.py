@@ -284,7 +284,8 @@ def test_a_closed_stream_is_no_error_of_the_command(index_dir, question, closed,
 def test_a_closed_stream_is_the_null_device(tmp_path):
     said = tmp_path / "said"
     code = (
-        "import os, pathlib, sys; from mkdocs_semsearch.cli import _replace_closed_streams; _replace_closed_streams();"
+        "import os, pathlib, sys; from mkdocs_semsearch.cli.streams import replace_closed_streams;"
+        "replace_closed_streams();"
         "same = os.path.samestat(os.fstat(2), os.stat(os.devnull));"
         f"pathlib.Path({str(said)!r}).write_text(f'{{sys.stderr.fileno()}} {{same}}')"
     )

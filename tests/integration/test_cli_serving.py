@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from mkdocs_semsearch.cli import main
+from tests.ports import reserved_port
 from tests.unit.serving.small_index import PAGES, build
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,30 @@ def test_serve_answers_for_each_by_name_and_every_line_is_json(folders):
         log, _ = process.communicate(timeout=30)
     lines += [json.loads(line) for line in log.splitlines()]
     assert [line["status"] for line in lines if line.get("route") == "search"] == [200]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no such device")
+def test_serve_answers_even_if_its_output_cannot_be_written(folders):
+    with reserved_port() as port, Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "mkdocs_semsearch", "serve", folders["latest"], "--port", str(port)]
+        process = subprocess.Popen(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        try:
+            assert eventually(lambda: process.poll() is not None or is_ready(f"http://127.0.0.1:{port}/readyz"))
+            assert process.poll() is None
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, log = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in log
+    assert "cannot be written" not in log
+
+
+def is_ready(url):
+    try:
+        with urllib.request.urlopen(url) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
