@@ -83,7 +83,10 @@ def run(
 
 
 def _protocol() -> type[asyncio.Protocol]:
-    """Returns uvicorn's HTTP protocol, changed to refuse malformed requests with an error of the API."""
+    """Returns uvicorn's HTTP protocol, changed to refuse malformed requests with an error of the API.
+
+    A client that offers to change to another protocol is answered in HTTP/1.1, without a warning in the log.
+    """
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -99,6 +102,9 @@ def _protocol() -> type[asyncio.Protocol]:
             ):
                 self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
+
+        def _unsupported_upgrade_warning(self) -> None:
+            """Logs nothing: every request of `curl --http2` offers another protocol, and is answered in this one."""
 
     return Protocol
 

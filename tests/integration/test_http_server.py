@@ -224,6 +224,19 @@ def test_a_body_is_not_read_beyond_its_content_length(index_dir):
         process.communicate(timeout=PATIENCE_SECONDS)
 
 
+def test_a_client_that_offers_another_protocol_is_answered_without_a_warning(index_dir):
+    process, url = start(index_dir)
+    try:
+        with socket.create_connection(("127.0.0.1", int(url.rstrip("/").rpartition(":")[2]))) as connection:
+            offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAA\r\n"
+            connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\n{offer}\r\n".encode())
+            assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=PATIENCE_SECONDS)
+    assert "WARNING" not in log
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the limits of another process")
 def test_connections_are_limited_by_what_the_system_allows(index_dir):
     import resource
