@@ -174,6 +174,9 @@ class EveryAnswer:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if path not in self._any_host and not self._is_known_host(headers.get("host", "")):
             name = headers.get("host", "")[:100]
+            if not name:
+                message = "The request has no Host header, or an empty one: send the name of this server in it."
+                raise HttpError(421, "wrong_host", message)
             self._warn(name)
             raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: add it to SEMSEARCH_HOSTS.")
 
