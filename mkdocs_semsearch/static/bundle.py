@@ -99,7 +99,9 @@ def open_bundle(folder: Path) -> Bundle:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise IndexCorruptError(f"{path} cannot be read ({error!r}): build the site again.") from None
     if found != FORMAT:
-        raise IndexFormatError(f"{path} has format {found}, this version reads format {FORMAT}: build the site again.")
+        raise IndexFormatError(
+            f"{path} has format {found!r}, this version reads format {FORMAT}: build the site again."
+        )
     if not str(name).startswith(BUNDLE_PREFIX) or Path(name).name != name:
         raise IndexCorruptError(f"{path} names the folder {name!r}: build the site again.")
     return Bundle(pointer, folder / name, {POINTER: path.stat().st_size})

@@ -143,11 +143,11 @@ def test_a_file_that_is_not_a_manifest_is_refused(text):
         manifest_from_json(text, "here")
 
 
-@pytest.mark.parametrize("number", [0, 2, 99, "1", None, True, [1], 1.5])
+@pytest.mark.parametrize("number", [0, 2, 99, "1", None, True, [1], 1.0, 1.5])
 def test_another_format_names_both_versions_and_the_solution(number):
     with pytest.raises(IndexFormatError, match=r"here has index format .*rebuild") as caught:
         manifest_from_json(changed(format=number), "here")
-    assert f"format {number}," in str(caught.value)
+    assert f"has index format {number!r}," in str(caught.value)
     assert f"reads format {FORMAT}" in str(caught.value)
 
 
