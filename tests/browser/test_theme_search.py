@@ -188,6 +188,16 @@ def test_a_query_in_the_url_opens_the_dialog_and_not_materials_search(page, buil
         page.wait_for_function("location.href.endsWith('/guide/auth/')")
 
 
+def test_a_query_in_the_url_opens_the_dialog_and_not_the_modal_of_mkdocs(page, build_site, serving):
+    with serving.SiteServer(build_site("mkdocs")) as server:
+        page.goto(server.url + "guide/auth/?from=home&q=rotate+token#first")
+        page.locator(OPTION).first.wait_for()
+        assert page.locator(INPUT).input_value() == "rotate token"
+        assert page.locator("#mkdocs_search_modal").is_hidden()
+        page.keyboard.press("Escape")
+        page.wait_for_function("location.href.endsWith('/guide/auth/')")
+
+
 def test_words_in_the_address_are_marked_as_text(page, build_site, serving):
     with serving.SiteServer(build_site("material")) as server:
         page.goto(server.url + "guide/auth/?h=rotate+TOKEN+" + SCRIPT)

@@ -247,7 +247,7 @@
 
   /*
    * The theme's own search gets a replacement for its worker, and loads nothing until it is needed. `holdBack` runs before
-   * the scripts of the theme. Material reads its index and `?q=` only if its form has a name.
+   * the scripts of the theme. Material reads its index only if its form has a name.
    */
   function themeSearch() {
     let idle = null;
@@ -256,9 +256,10 @@
 
     const holdBack = (released) => {
       const { Worker } = window;
-      const results = document.querySelector("form[data-semsearch=page]"); // reads `?q=` itself
-      const query = form && !results && new URLSearchParams(location.search).get("q");
-      if (query) history.replaceState(history.state, "", `${location.href.split("?")[0]}#semsearch=${encodeURIComponent(query)}`);
+      // The themes with these buttons open their own search at `?q=`.
+      const ours = document.querySelector("form[data-semsearch=page]") ? "?query" : "#semsearch";
+      if (document.querySelector(BUTTONS))
+        history.replaceState(history.state, "", location.href.replace(/^([^?#]*)\?([^#]*&)?q=([^#]*).*/, `$1${ours}=$3&$2`));
       rename("");
       window.Worker = new Proxy(Worker, {
         construct(real, [url, options]) {
