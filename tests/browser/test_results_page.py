@@ -262,6 +262,22 @@ def test_a_late_answer_leaves_the_address_of_the_next_page_alone(page, instant, 
     assert page.url == instant.url + "guide/auth/#tokens"
 
 
+def test_after_back_with_instant_navigation_a_result_has_its_own_address(page, instant):
+    page.goto(instant.url + "search/?query=rotate+token")
+    page.locator(OPTION).first.wait_for()
+    page.wait_for_load_state("networkidle")
+    for _ in range(2):
+        page.locator(OPTION).first.click()
+        page.locator("h1", has_text="Authentication").wait_for()
+        page.wait_for_load_state("networkidle")
+        page.evaluate(DRAWN)
+        assert page.url == instant.url + "guide/auth/#tokens"
+        page.go_back()
+        page.locator(OPTION).first.wait_for()
+        page.wait_for_load_state("networkidle")
+        assert page.url == instant.url + "search/?query=rotate+token"
+
+
 def test_each_return_to_the_page_uses_the_same_box(page, instant):
     page.add_init_script("""window.listening = 0;
       for (const target of [window, visualViewport]) {

@@ -25,9 +25,13 @@ class PageAddress {
 
   restore() {}
 
+  /** With instant navigation, the address can be that of another page while this one is still shown. */
+  isCurrent() {
+    return location.pathname === this.#path;
+  }
+
   update(search) {
-    // With instant navigation, an answer can come when the address is that of another page.
-    if (location.pathname !== this.#path) return;
+    if (!this.isCurrent()) return;
     const address = location.href.split(/[?#]/)[0] + (isQuestion(search) ? `?${questionKey(search, NAME)}` : "");
     history.replaceState(history.state, "", address);
   }
@@ -62,7 +66,7 @@ class SemsearchPage extends SemsearchDialog {
   }
 
   followAddress() {
-    if (this.isConnected) this.open();
+    if (this.isConnected && this.address.isCurrent()) this.open();
   }
 
   /** Shows the search in the address. */
