@@ -68,10 +68,44 @@ def test_a_phone_shows_the_line_with_the_words_and_not_a_long_one_above_it(phone
     with serving.SiteServer(build_site("material")) as server:
         server.sidecar.change = two_items
         phone.goto(server.url + "#semsearch=token")
-        excerpt = phone.locator(".ss-main-option .ss-excerpt").first
-        excerpt.wait_for()
-        mark, box = excerpt.locator("mark").bounding_box(), excerpt.bounding_box()
-        assert mark["y"] + mark["height"] <= box["y"] + box["height"] + 1
+        assert mark_is_seen(phone)
+
+
+def mark_is_seen(phone):
+    """Returns whether the first mark of the first excerpt is inside of it."""
+    excerpt = phone.locator(".ss-main-option .ss-excerpt").first
+    excerpt.wait_for()
+    mark, box = excerpt.locator("mark").first.bounding_box(), excerpt.bounding_box()
+    return mark["y"] + mark["height"] <= box["y"] + box["height"] + 1
+
+
+LONG = "Most projects of this size have a file of their own for the settings that a team shares; "
+COMMAND = "Most projects have a file of their own for the settings, or run `settings --of the team --all`, and "
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [
+        ("Short words before ", "Short words before a token"),
+        (LONG, "… settings that a team shares; a token"),
+        (f"- {LONG}", "• … settings that a team shares; a token"),
+        (COMMAND, "… settings --of the team --all, and a token"),
+    ],
+)
+def test_a_phone_shows_a_long_line_from_a_few_words_before_the_word(phone, site, before, shown):
+    text = f"{before}a token, and more words that follow it until the line is full"
+    at = text.index("token")
+
+    def long_line(body):
+        for section in (section for result in body["results"] for section in result["sections"]):
+            section.update(excerpt=text, highlights=[[at, at + 5]], kind="text")
+        return body
+
+    site.sidecar.change = long_line
+    phone.set_viewport_size({"width": 320, "height": 700})
+    phone.goto(site.url + "#semsearch=token")
+    assert mark_is_seen(phone)
+    assert phone.locator(".ss-main-option .ss-excerpt").first.text_content().startswith(shown)
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -73,7 +73,7 @@ function endIn(text, end) {
 }
 
 /** Writes text[start, end) with the highlights in <mark>. */
-export function write(parent, text, highlights, start = 0, end = text.length) {
+function write(parent, text, highlights, start = 0, end = text.length) {
   for (const [from, to] of highlights) {
     const [left, right] = [Math.max(from, start), Math.min(to, end)];
     if (left >= right) continue;
@@ -184,8 +184,14 @@ export function renderCode(text, highlights, ranges) {
 function renderLine(text, highlights, type, [start, end]) {
   if (type !== "table") {
     const [sign, , task] = (type === "ul" && ITEM.exec(text.slice(start, end))) || [""];
-    const line = writeLine(text, highlights, start + sign.length, end);
-    return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && !task && "• ", task && boxOf(task), line);
+    start += sign.length;
+    // If the first mark would not be seen, the line begins a few words before it, but not inside a code span.
+    const inside = highlights.filter(([from, to]) => from >= start && to <= end);
+    const [at] = inside[0] ?? [];
+    const isLate = at > start + 1.5 * lettersOfLine();
+    const [left] = (isLate && /^([^`]|(`+)[^`]+\2)*\s/.exec(text.slice(start, at - 30))) || [""];
+    const line = writeLine(text, highlights, start + left.length, end);
+    return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && !task && "• ", task && boxOf(task), left && "… ", line);
   }
   return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
 }

@@ -18,7 +18,7 @@ const AGAIN = 4000; // before the next attempt while not even the files of the s
  */
 
 /** The HTTP API. Its answers can be cached. */
-export class Sidecar {
+class Sidecar {
   mode = "online";
   remote = true;
 

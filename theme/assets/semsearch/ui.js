@@ -80,7 +80,7 @@ const shortened = (text) => {
   return begin === text ? text : `${begin}…`;
 };
 
-export const ENGLISH = {
+const ENGLISH = {
   dir: "ltr",
   search: "Search",
   placeholder: "Search the documentation",
