@@ -1,5 +1,6 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
+import { listed } from "./state.js";
 import { button, h, icon, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
@@ -114,16 +115,13 @@ function suggestions(parts) {
   return captioned(t("suggestions"), h("ul", {}, rows));
 }
 
-/** Lists the keys. */
-function fillFoot({ t, mac, foot, config }) {
+/** Lists the keys; the one that copies a link only with results. */
+function fillFoot({ store, t, mac, foot, config }) {
   const mod = mac ? "⌘" : "Ctrl ";
   const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);
-  foot.append(
-    hint("↑ ↓", "move"),
-    hint("↵", "open"),
-    hint(`${mod}C`, "copy"),
-    hint("Esc", "close"),
-  );
+  const copy = hint(`${mod}C`, "copy");
+  foot.append(hint("↑ ↓", "move"), hint("↵", "open"), copy, hint("Esc", "close"));
+  store.on(["answer", "nearest"], (state) => set(copy, "hidden", !listed(state).length));
   const { shortcut } = config;
   if (Array.isArray(shortcut) ? shortcut.includes("mod+k") : shortcut !== false) foot.append(hint(`${mod}K`));
 }
