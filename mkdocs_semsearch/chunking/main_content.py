@@ -84,6 +84,8 @@ _VIEWS = frozenset({
     "blog-tags-post-list-page", "docs-tag-doc-list-page", "docs-tags-doc-list-page", "docs-tags-list-page",
     "search-page-wrapper", "td-taxonomy", "td-term",
 })  # fmt: skip
+"""Classes that Docusaurus and Docsy give the root or the body of a page that only lists others."""
+
 _DOCUSAURUS_IDS = ("plugin-id-", "docs-version-", "docs-doc-id-")
 _PDOC_OBJECT = re.compile(r'<(?:section id="([^"]+)"|div id="([^"]+)" class="classattr")>')
 _NAMELESS = frozenset({"", "home", "index", "untitled"})

@@ -85,7 +85,8 @@ def build_index(
         pages: the pages, in the order in which they are stored.
         embedder: computes the vectors; called only for texts that are not in the cache.
         index_dir: the index folder; `publish_build` refuses folders with other files.
-        cache_dir: folder for the cache of vectors and exported encoders; None for no cache.
+        cache_dir: folder for the cache of vectors and exported encoders; without it, every build
+            embeds all texts.
         cache_max_bytes: size limit of the cache.
         options: settings for the manifest.
         progress: called while texts are being embedded.
@@ -161,7 +162,7 @@ def _build_id(
 ) -> str:
     """Hashes texts, stored vectors and settings, but not graph and lexical index, whose bytes differ between builds."""
     digest = hashlib.sha256()
-    exportable = importlib.util.find_spec("onnx") is not None
+    exportable = all(importlib.util.find_spec(name) is not None for name in ("onnx", "onnxruntime"))
     settings = {
         "format": FORMAT,
         "generator": GENERATOR,

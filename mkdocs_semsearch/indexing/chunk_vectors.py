@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +34,19 @@ _CHUNKS_AT_ONCE = 4096
 """Number of chunks whose float32 vectors are in memory at once; chosen, not measured."""
 
 
+Precision = TypeVar("Precision", np.float16, np.float32)
+
+
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(Generic[Precision]):
     """Vectors, and how many of them were computed.
 
     Attributes:
-        vectors: `[n, d]`, rows of length 1: float32 for texts, rounded to float16 for chunks.
+        vectors: `[n, d]`, rows of length 1.
         embedded: number of texts that were embedded; equal texts count once.
     """
 
-    vectors: NDArray[Any]
+    vectors: NDArray[Precision]
     embedded: int
 
 
@@ -53,7 +56,7 @@ def chunk_vectors(
     embedder: Embedder,
     contents: ContentCache,
     progress: Progress | None = None,
-) -> Embedded:
+) -> Embedded[np.float16]:
     """Embeds chunks: the weighted mean of the vectors of their text and of their heading path, at unit length.
 
     Heading paths do not count among the embedded texts.
@@ -132,7 +135,9 @@ def _slices(pages: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
         yield some
 
 
-def _mixed(chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress) -> Embedded:
+def _mixed(
+    chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress
+) -> Embedded[np.float32]:
     """Returns the weighted vectors, float32 `[chunks, d]`."""
     texts, headings = _texts(chunks)
     of_texts = embed_texts(texts, embedder, contents, progress)
@@ -166,7 +171,7 @@ to an endpoint overlap, and form their own parts.
 
 def embed_texts(
     texts: Sequence[str], embedder: Embedder, contents: ContentCache, progress: Progress | None = None
-) -> Embedded:
+) -> Embedded[np.float32]:
     """Embeds document texts, each distinct text once; row i of the vectors belongs to text i.
 
     Texts are sorted by length, so that the texts of a batch have similar lengths and need little padding.

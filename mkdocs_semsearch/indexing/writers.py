@@ -279,9 +279,9 @@ def _page_columns(pages: Sequence[ChunkedPage], facets: Sequence[FacetDeclaratio
 
 
 _PAGE_FIELDS = (
-    *("path", "url", "title", "section", "breadcrumbs", "language", "kind", "boost"),
-    *("inbound_links", "link_texts", "file_size", "languages"),
-)
+    "path", "url", "title", "section", "breadcrumbs", "language", "kind", "boost", "inbound_links", "link_texts",
+    "file_size", "languages",
+)  # fmt: skip
 """Fields of `ChunkedPage` that are stored as they are."""
 
 

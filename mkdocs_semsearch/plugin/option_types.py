@@ -163,7 +163,7 @@ class Options(Config):  # type: ignore[no-untyped-call]
         return errors or [(name, ValidationError(text)) for name, text in others or self.misfits()], []
 
     def misfits(self) -> Iterator[tuple[str, str]]:
-        """Yields options that are valid alone but not together with the others, and what is wrong with each."""
+        """Yields options that are wrong although their types are right, and what is wrong with each."""
         yield from ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -254,7 +255,9 @@ def _write_rows(folder: Path, rows: IndexedRows) -> None:
     columns = (page_of, section_of, rows.groups, sizes, parents[section_of])
     table = np.stack([np.asarray(column, np.int32) for column in columns], axis=1)
     np.save(folder / ROWS, table, allow_pickle=False)
-    groups = PageLanguages.of([None] * len(counts), [str(dict(page.translations)) for page in rows.pages], {}, "")
+    groups = PageLanguages.of(
+        [None] * len(counts), [json.dumps(dict(page.translations)) for page in rows.pages], {}, ""
+    )
     documents = np.array([chunk.kind == "api" for chunk in chunks], np.bool_)
     of_pages: dict[str, tuple[Any, Any]] = {
         "first_chunk": (np.int32, np.cumsum(counts) - counts),

@@ -154,9 +154,6 @@ class EmbeddedBackend:
         self._tables = tables
         self._sides = sides
         self._filtered = FilterCache(tables)
-        self.fetch = tables.fetch
-        self.page_row = tables.page_row
-        self.page_urls = tables.page_urls
         # Priors depend only on a few properties of the question, so eight entries cover nearly all queries.
         self._priors = functools.lru_cache(8)(lambda priors, reader: tables.chunk_map.priors(dict(priors), reader))
 
@@ -268,6 +265,10 @@ class EmbeddedBackend:
             np.maximum.at(days, column.entry_rows, day_of_code[column.entry_codes])
         return days
 
+    def fetch(self, chunks: Sequence[int], pages: Sequence[int] = ()) -> Records:
+        """Reads the displayed fields of some chunks, of their pages, and of further pages."""
+        return self._tables.fetch(chunks, pages)
+
     def neighbors(self, chunks: Sequence[int], among: NDArray[np.bool_] | None = None) -> Iterator[Neighbors]:
         """Yields for each chunk its nearest neighbours, nearest first, see `Backend.neighbors`."""
         return (self._sides.vectors.neighbors_of(chunk, among) for chunk in chunks)
@@ -276,6 +277,14 @@ class EmbeddedBackend:
         """Counts the pages of the index for each value of a facet field."""
         every = np.arange(self.chunk_map.pages)
         return self._tables.column(field).counts(every, every)
+
+    def page_row(self, path: str) -> int | None:
+        """Returns the row of the page with this path, or None."""
+        return self._tables.page_row(path)
+
+    def page_urls(self) -> Iterator[tuple[str, str]]:
+        """Yields the path and the URL of every page."""
+        return self._tables.page_urls()
 
     def _ranked(
         self, scoring: Scoring, query: SearchQuery, filtered: NDArray[np.bool_] | None
