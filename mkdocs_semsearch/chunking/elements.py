@@ -67,14 +67,15 @@ def _begins_without_text(heading: LexborNode) -> bool:
 
 
 def _target_of_permalink(heading: LexborNode) -> str | None:
-    links = heading.css('a[href^="#"]')
+    # docutils makes the text of a heading a link back to the table of contents of the page.
+    links = [link for link in heading.css('a[href^="#"]') if "toc-backref" not in class_names(link.attributes)]
     text = flat_text(heading)
     for link in links:
         if is_dropped("a", link.attributes) or not _has_letters(flat_text(link)):
             return _target(link)
-    # mdBook makes the whole heading the link; docutils does so with a link back to a table of contents.
+    # mdBook makes the whole heading the link.
     for link in links:
-        if flat_text(link) == text and "toc-backref" not in (link.attributes.get("class") or ""):
+        if flat_text(link) == text:
             return _target(link)
     return None
 

@@ -43,7 +43,10 @@ def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
     is_tab = attributes.get("role") == "tabpanel"
     if ("hidden" in attributes and not is_tab) or ("data-search-exclude" in attributes and tag not in HEADING_TAGS):
         return True
-    return attributes.get("role") == "doc-backlink" or not _DROPPED_CLASSES.isdisjoint(class_names(attributes))
+    classes = class_names(attributes)
+    # docutils makes the text of a heading a link back to the table of contents of the page.
+    is_way_back = attributes.get("role") == "doc-backlink" and "toc-backref" not in classes
+    return is_way_back or not _DROPPED_CLASSES.isdisjoint(classes)
 
 
 def is_tab_button(tag: str, attributes: dict[str, str | None]) -> bool:

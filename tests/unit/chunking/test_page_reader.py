@@ -409,6 +409,11 @@ def test_a_notebook_has_its_cells_once_without_prompts_and_permalinks() -> None:
         ('<h1><a class="header" href="#a">A</a></h1>', "a"),
         ('<h2><a class="toc-backref" href="#id1">A</a><a class="headerlink" href="#a">¶</a></h2>', "a"),
         ('<section id="a"><h2><a class="toc-backref" href="#id1">A</a></h2></section>', "a"),
+        (
+            '<h2><a class="toc-backref" href="#i" role="doc-backlink">A</a><a class="headerlink" href="#a">¶</a></h2>',
+            "a",
+        ),
+        ('<section id="a"><h2><a class="toc-backref" href="#id1" role="doc-backlink">A</a></h2></section>', "a"),
         ('<p>x</p><a name="a"></a><h2>A</h2>', "a"),
         ('<p>x</p>\n<span id="a"></span>\n<h2>A</h2>', "a"),
         ('<h2>A<span id="a"></span><a href="#a" class="subheading-anchor"></a></h2>', "a"),
