@@ -43,6 +43,7 @@ class BuildReport:
         graph_method: `exact`, `nndescent` or `none`.
         warning: one sentence about the languages that the model does not cover; None if it covers all.
         changed: False if the same build was already in place and nothing was written.
+        uncached: why the vectors could not be cached; None if they were, or if there is no cache.
     """
 
     build_id: str
@@ -55,6 +56,7 @@ class BuildReport:
     graph_method: str
     changed: bool
     warning: str | None = None
+    uncached: str | None = None
 
     def __str__(self) -> str:
         return (
@@ -135,6 +137,7 @@ def build_index(
         graph_method=str(manifest.graph.get("method")),
         changed=changed,
         warning=coverage_warning(manifest.coverage, manifest.embedder.model),
+        uncached=known.problem,
     )
 
 

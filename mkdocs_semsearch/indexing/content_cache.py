@@ -40,7 +40,7 @@ class ContentCache:
     limit, the least recently used values are deleted. An error of the file never makes a build fail.
 
     Attributes:
-        problem: why the values are kept in memory although a folder is named; None if they are not.
+        problem: why new values are not kept although a folder is named, such as a full disk; None if they are.
     """
 
     def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES, problem: str | None = None) -> None:
@@ -105,7 +105,7 @@ class ContentCache:
     def put(self, values: Mapping[bytes, bytes]) -> None:
         """Stores values at once, so that they survive an interrupted build."""
         today = _today()
-        with self._tolerant(), self._connection:
+        with self._tolerant(reports=True), self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO entries (key, used, value) VALUES (?, ?, ?)",
                 [(key, today, value) for key, value in values.items()],
@@ -154,12 +154,16 @@ class ContentCache:
         return int((pages - free) * size)
 
     @contextlib.contextmanager
-    def _tolerant(self) -> Iterator[None]:
-        """Continues without the file if it is locked, full or read-only, and replaces a damaged file."""
+    def _tolerant(self, *, reports: bool = False) -> Iterator[None]:
+        """Continues without the file if it is locked, full or read-only, and replaces a damaged file.
+
+        With `reports`, the reason becomes the `problem`, unless another build has locked the file, which passes.
+        """
         try:
             yield
-        except sqlite3.OperationalError:
-            pass
+        except sqlite3.OperationalError as error:
+            if reports and "locked" not in str(error):
+                self.problem = reason(error)
         except sqlite3.DatabaseError:
             self._begin_anew()
 

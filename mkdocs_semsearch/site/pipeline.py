@@ -237,7 +237,7 @@ def index_site(
     sources = {page.generated_from: page.path for page in documents if page.generated_from}
     pins = {question: sources.get(path, path) for question, path in settings.pins.items()}
     readers = ReaderWords(settings.synonyms, pins)
-    pages, warnings, uncached = _chunked(documents, site, settings, embedder)
+    pages, warnings, problem = _chunked(documents, site, settings, embedder)
     warnings = (*warnings, *readers.warnings(pages))
     languages = tuple(sorted({page.language for page in pages if page.language}))
     facets = settings.facets
@@ -271,7 +271,18 @@ def index_site(
         reused=report.reused - early,
         seconds=time.perf_counter() - started,
     )
+    uncached = _uncached(problem or report.uncached, settings.cache_dir)
     return SiteReport(report, warnings, languages, facets, uncached, _cut(settings.max_tokens, embedder.identity))
+
+
+def _uncached(problem: str | None, cache_dir: Path) -> str | None:
+    """Returns a sentence if nothing can be cached, otherwise None."""
+    if problem is None:
+        return None
+    return (
+        f"Nothing can be cached in {cache_dir} ({problem}), so every build embeds the same texts again: let this user "
+        "write there, make room, or name another folder as cache_dir."
+    )
 
 
 def _cut(max_tokens: int, identity: EmbedderIdentity) -> str | None:
@@ -305,7 +316,7 @@ def _chunked(
     """Chunks the pages that have changed since an earlier build.
 
     Returns:
-        The pages, a sentence for everything in front matter that has no effect, and one if nothing can be cached.
+        The pages, a sentence for everything in front matter that has no effect, and why nothing can be cached, if so.
     """
     from mkdocs_semsearch.chunking import with_inbound_links, with_titles_of_sections
     from mkdocs_semsearch.indexing import ContentCache
@@ -316,15 +327,11 @@ def _chunked(
         chunker, memory = open_chunker(settings, embedder, contents, documents)
         pages = [page for page in map(chunker.chunk, documents) if page is not None]
         memory.save()
-        uncached = contents.problem and (
-            f"Nothing can be cached in {settings.cache_dir} ({contents.problem}), so every build embeds all texts: let "
-            "this user write there, or name another folder as cache_dir."
-        )
     copies = untranslated(pages)
     pages = [page for page in pages if page.path not in copies]
     empty = () if pages else ("The index has no page: every page is excluded, or the site has none.",)
     pages = with_translations(with_inbound_links(pages, site.url), site.url)
-    return pages, (*chunker.warnings(), *empty), uncached
+    return pages, (*chunker.warnings(), *empty), contents.problem
 
 
 def open_chunker(

@@ -10,6 +10,8 @@ import pytest
 from mkdocs_semsearch import open_searcher
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.cli import main
+from mkdocs_semsearch.indexing import build
+from mkdocs_semsearch.indexing.chunk_vectors import chunk_vectors
 from mkdocs_semsearch.site import built_site, publishing
 from tests.word_hash import WordHashEmbedder
 
@@ -157,7 +159,19 @@ def test_a_cache_that_cannot_be_written_is_reported(page, tmp_path, capsys):
     (tmp_path / "kept").write_text("a file, not a folder")
     assert main(["index", str(page)]) == 0
     said = capsys.readouterr().err
-    assert f"warning: Nothing can be cached in {tmp_path / 'kept'} (File exists), so every build embeds all" in said
+    assert f"warning: Nothing can be cached in {tmp_path / 'kept'} (File exists), so every build embeds the" in said
+
+
+def test_a_cache_that_can_be_read_but_not_written_is_reported(page, tmp_path, capsys, monkeypatch):
+    def read_only(pages, digests, embedder, contents, progress):
+        contents._connection.execute("PRAGMA query_only = 1")
+        return chunk_vectors(pages, digests, embedder, contents, progress)
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: Demo\nplugins: [{semsearch: {cache_dir: kept}}]\n")
+    monkeypatch.setattr(build, "chunk_vectors", read_only)
+    assert main(["index", str(page)]) == 0
+    assert f"warning: Nothing can be cached in {tmp_path / 'kept'} (attempt to write a re" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

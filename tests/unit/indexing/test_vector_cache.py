@@ -224,6 +224,11 @@ def test_a_locked_cache_file_only_slows_the_build(file, monkeypatch):
     connection.execute("BEGIN EXCLUSIVE")
     assert embed(file)[0].embedded == 700
     connection.execute("ROLLBACK")
+    connection.execute("BEGIN IMMEDIATE")
+    with ContentCache.open(file.parent) as contents:
+        assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 690
+        assert contents.problem is None
+    connection.execute("ROLLBACK")
     connection.close()
     assert embed(file)[0].embedded == 690
 
@@ -232,7 +237,19 @@ def test_a_full_cache_disk_only_slows_the_build(file):
     with ContentCache.open(file.parent) as contents:
         contents._connection.execute("PRAGMA max_page_count = 3")
         assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 700
+        assert contents.problem == "database or disk is full"
     embed(file)
+
+
+def test_a_read_only_cache_file_has_a_problem_once_there_is_something_new(file):
+    embed(file, TEXTS[:10])
+    with ContentCache.open(file.parent) as contents:
+        contents._connection.execute("PRAGMA query_only = 1")
+        contents.touch([VectorCache(contents, WordHashEmbedder().identity).key(TEXTS[0])])
+        assert embed_texts(TEXTS[:10], WordHashEmbedder(), contents).embedded == 0
+        assert contents.problem is None
+        assert embed_texts(TEXTS, WordHashEmbedder(), contents).embedded == 690
+        assert contents.problem == "attempt to write a readonly database"
 
 
 def test_the_least_recently_used_entry_is_removed_first(file):
