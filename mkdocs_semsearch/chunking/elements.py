@@ -360,3 +360,11 @@ def footnote_reference(node: LexborNode, attributes: dict[str, str | None]) -> s
         return None if link is None else link.attributes.get("href")
     refers = "footnote-ref" in classes or attributes.get("role") == "doc-noteref" or "data-footnote-ref" in attributes
     return (attributes.get("href") or "") if refers and node.tag == "a" else None
+
+
+def is_label_of_citation(node: LexborNode) -> bool:
+    """Returns whether a link back to the only reference to a citation is also its label, as docutils writes it."""
+    label = node.parent
+    if label is None or label.parent is None or "label" not in class_names(label.attributes):
+        return False
+    return node.tag == "a" and label.parent.attributes.get("role") == "doc-biblioentry"

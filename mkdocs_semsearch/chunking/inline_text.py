@@ -25,7 +25,7 @@ _DROPPED_TAGS = frozenset({
     "noscript", "object", "script", "select", "style", "svg", "template", "textarea", "title", "video",
 })  # fmt: skip
 _DROPPED_CLASSES = frozenset({
-    "anchor-link", "boring", "clipboard-copy-txt", "data-footnote-backref", "doc-backlinks", "doc-labels",
+    "anchor-link", "backrefs", "boring", "clipboard-copy-txt", "data-footnote-backref", "doc-backlinks", "doc-labels",
     "footnote-backref", "footnote-ref", "hash-link", "header-anchor", "headerlink", "jp-InputPrompt", "jp-OutputPrompt",
     "katex-html", "lineno", "linenodiv", "linenos", "md-annotation", "md-tooltip", "mkdocstrings-source", "permalink",
     "pyodide-editor-bar", "sl-anchor-link", "subheading-anchor", "td-heading-self-link", "toc", "tooltiptext",

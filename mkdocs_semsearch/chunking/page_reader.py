@@ -27,6 +27,7 @@ from mkdocs_semsearch.chunking.elements import (
     code_block,
     footnote_reference,
     is_code_table,
+    is_label_of_citation,
     table_block,
     text_without_permalink,
 )
@@ -163,7 +164,8 @@ class _PageReader:
         if note is not None:
             self._footnotes.refer(note)
             return
-        if is_dropped(tag, attributes) or _is_inheritance_diagram(node, attributes):
+        dropped = is_dropped(tag, attributes) and not is_label_of_citation(node)
+        if dropped or _is_inheritance_diagram(node, attributes):
             return
         replacement = replacement_text(node, tag, attributes)
         if replacement is not None:

@@ -94,6 +94,20 @@ def text_of(html: str) -> str:
             '<span class="label">[<a role="doc-backlink" href="#id1">1</a>]</span><p>note</p></aside></aside>',
             "x\n\nnote\n\ny",
         ),
+        (  # Sphinx, with more than one reference to the note
+            '<p>x<a class="footnote-reference" href="#f" role="doc-noteref">1</a></p><p>y</p><aside class="footnote" '
+            'id="f" role="doc-footnote"><span class="label">[1]</span><span class="backrefs">(<a role="doc-backlink" '
+            'href="#a">1</a>,<a role="doc-backlink" href="#b">2</a>)</span><p>note</p></aside>',
+            "x\n\nnote\n\ny",
+        ),
+        (  # Sphinx
+            '<div class="citation" id="a" role="doc-biblioentry"><span class="label"><span class="fn-bracket">[</span>'
+            '<a role="doc-backlink" href="#b">Doe20</a><span class="fn-bracket">]</span></span><p>book</p></div>'
+            '<div class="citation" id="c" role="doc-biblioentry"><span class="label">[Roe21]</span><span '
+            'class="backrefs">(<a role="doc-backlink" href="#d">1</a>,<a role="doc-backlink" href="#e">2</a>)</span>'
+            "<p>paper</p></div>",
+            "[Doe20]\n\nbook\n\n[Roe21]\n\npaper",
+        ),
         (  # Docusaurus
             '<p>x<sup><a href="#user-content-fn-1" data-footnote-ref="true">1</a></sup></p><p>y</p>'
             '<section data-footnotes="true" class="footnotes"><h2 class="sr-only" id="footnote-label">Footnotes</h2>'
