@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_semsearch.chunking.inline_text import class_names, flat_text, normalise
+from mkdocs_semsearch.chunking.inline_text import HEADING_TAGS, class_names, flat_text, normalise
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -255,7 +255,8 @@ def _remove_chrome(node: LexborNode, selector: str) -> None:
         if chrome.mem_id != node.mem_id:
             chrome.decompose()
     for link in node.css("a"):
-        if flat_text(link).casefold() in _CHROME_LINKS:
+        # The link may be all that a heading has, as in mdBook.
+        if flat_text(link).casefold() in _CHROME_LINKS and (link.parent is None or link.parent.tag not in HEADING_TAGS):
             link.decompose()
 
 

@@ -294,6 +294,13 @@ def test_the_pages_in_a_single_page_of_sphinx_are_read(section: str) -> None:
     assert [item.text for item in read_page(rendered.content)] == ["T", "Use", "x"]
 
 
+@pytest.mark.parametrize("link", ['class="header" href="#a"', 'class="toc-backref" role="doc-backlink" href="#i"'])
+def test_a_heading_with_the_words_of_a_link_of_the_theme_stays(link: str) -> None:
+    rendered = read_rendered_page(f'<main><h1>T</h1><h2 id="a"><a {link}>Report an issue</a></h2><p>x</p></main>')
+    assert isinstance(rendered, RenderedPage)
+    assert [item.text for item in read_page(rendered.content)] == ["T", "Report an issue", "x"]
+
+
 def test_objects_on_a_page_of_pdoc_are_sections_without_their_source_code() -> None:
     source = '<input class="view-source-toggle-state"><div class="attr"><span>def {0}()</span><label '
     source += 'class="view-source-button">View Source</label></div>'
