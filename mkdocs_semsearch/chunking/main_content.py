@@ -53,6 +53,10 @@ _CHROME = ", ".join(
         ".prev-next-area, .prev-next-footer, .content-icon-container, .related-pages, .bottom-of-page, .back-to-top",
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         ".bd-footer-article, .bd-footer-content, #jb-print-docs-body, .onlyprint, .cell details.hide > summary",
+        ".navigation-prev, .navigation-next, aside#right-sidebar",
+        # kramdown, of Jekyll, and its theme Just the Docs, whose headings have no id unless the author wrote them
+        "ol#markdown-toc, ul#markdown-toc, .text-delta:has(+ #markdown-toc), .details-toc",
+        "hr + h2.text-delta:not([id]), hr + h2.text-delta:not([id]) + ul",
         # pdoc: source code beside a documented object; code in its text stays
         ".view-source-button, .view-source-toggle-state ~ .pdoc-code",
         # Hugo themes

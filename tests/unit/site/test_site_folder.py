@@ -251,6 +251,16 @@ BUILT_BY_OTHERS = {
     '<details class="hide"><summary><span>Show code cell source</span></summary><p>x</p></details></div></section>'
     "</article>"
     '<footer class="bd-footer-content"><p>By Jo Doe</p></footer></main>',
+    "sphinx-shibuya": '<main><article><h1>T</h1><p>x</p></article><div class="navigation"><div '
+    'class="navigation-prev"><a>Previous Home</a></div><div class="navigation-next"><a>Next Use</a></div></div></main>',
+    "sphinxawesome": '<main><div><h1>T</h1><p>x</p></div><aside id="right-sidebar"><p>On this page</p></aside></main>',
+    "jekyll": '<div role="main"><h1 id="t">T</h1><ul id="markdown-toc"><li><a href="#a">A</a></li></ul><p>x</p></div>',
+    "just-the-docs": '<main><h1 id="t">T</h1><h2 class="no_toc text-delta" id="table-of-contents">Table of '
+    'contents</h2><ol id="markdown-toc"><li><a href="#a">A</a></li></ol><p>x</p><hr><h2 class="text-delta">Table of '
+    'contents</h2><ul><li><a href="/u">U</a></li></ul></main>',
+    "just-the-docs-details": '<main><h1 id="t">T</h1><details class="details-toc"><summary>Contents</summary><ol><li>A'
+    '</ol></details><details><summary class="text-delta">Contents</summary>\n<ol id="markdown-toc"><li>A</ol></details>'
+    "<p>x</p></main>",
     "hugo": '<div class="td-main"><main><nav aria-label="breadcrumb">Docs</nav><div class="td-content"><h1>T</h1>'
     f'<p>x</p></div><div class="td-page-feedback">Was this page helpful?</div>{EDIT}</main></div>',
     "docsy": '<div class="td-main"><main><nav class="td-breadcrumbs">Docs</nav><div class="td-content"><h1>T</h1>'
@@ -283,6 +293,15 @@ def test_navigation_of_other_generators_is_left_out(tmp_path: Path, html: str) -
     (document,) = pages(tmp_path).values()
     found = [item.text for item in read_page(document.html)]
     assert (document.title, found) == ("T", ["T", "x"])
+
+
+def test_headings_that_look_like_those_of_a_navigation_stay() -> None:
+    rendered = read_rendered_page(
+        '<main><h1>T</h1><hr><h2 class="text-delta" id="parts">Parts</h2><ul><li>One</li></ul><h2 id="markdown-toc">Toc'
+        '</h2><p>x</p><h2 id="right-sidebar">Sidebar</h2></main>'
+    )
+    assert isinstance(rendered, RenderedPage)
+    assert [item.text for item in read_page(rendered.content)] == ["T", "Parts", "- One", "Toc", "x", "Sidebar"]
 
 
 @pytest.mark.parametrize("section", ["<section>", '<div class="section">'])
