@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import shutil
 import tempfile
 import threading
 from collections import defaultdict
@@ -381,7 +382,6 @@ def _linked(folder: Path) -> Iterator[Path]:
         IndexCorruptError: there is no place for temporary files.
     """
     try:
-        # A thread of Tantivy may still be creating its lock file while the folder is removed.
         made = tempfile.TemporaryDirectory(prefix="semsearch-", ignore_cleanup_errors=True)
     except OSError as error:
         raise IndexCorruptError(
@@ -394,5 +394,7 @@ def _linked(folder: Path) -> Iterator[Path]:
                 (Path(place) / file.name).symlink_to(file.resolve())
         except OSError:  # on Windows, symbolic links need a privilege
             yield folder
-            return
-        yield Path(place)
+        else:
+            yield Path(place)
+    # A thread of Tantivy may have created its lock file while the folder was being removed.
+    shutil.rmtree(place, ignore_errors=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,3 +156,18 @@ def test_without_a_place_for_temporary_files_the_reason_is_said(tmp_path, monkey
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(IndexCorruptError, match=r"no folder for temporary files can be written .*TMPDIR"):
         LexicalIndex.load(tmp_path, 1, SETTINGS, list)
+
+
+def test_a_lock_file_that_comes_while_the_temporary_folder_is_removed_leaves_nothing(tmp_path, monkeypatch):
+    class Late(tempfile.TemporaryDirectory):
+        def __exit__(self, *error):
+            super().__exit__(*error)
+            Path(self.name).mkdir()
+            (Path(self.name) / ".tantivy-meta.lock").touch()
+
+    write_words(tmp_path, [made_page("a.md", "Words.")], ENGLISH)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Late)
+    LexicalIndex.load(tmp_path, 1, SETTINGS, list)
+    assert list((tmp_path / "temporary").iterdir()) == []
