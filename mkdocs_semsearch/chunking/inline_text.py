@@ -248,6 +248,9 @@ def title_of_index(folder: str, heading: str | None) -> str:
 
 
 def title_of_name(name: str) -> str:
-    """Returns the title that MkDocs makes from the name of a folder or file: `getting-started` → `Getting started`."""
-    title = name.replace("-", " ").replace("_", " ").strip()
-    return title.capitalize() if title.lower() == title else title
+    """Returns the title that MkDocs makes from the name of a folder or file: `getting-started` → `Getting started`.
+
+    A name that begins with a sign keeps its small letter: `_under` → `under`.
+    """
+    title = name.replace("-", " ").replace("_", " ")
+    return (title.capitalize() if title.lower() == title else title).strip()

@@ -27,7 +27,10 @@ def test_titles_lose_inline_markup_only(title, text):
     assert plain_title(title) == text
 
 
-@pytest.mark.parametrize(("name", "title"), [("getting-started", "Getting started"), ("README_first", "README first")])
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("getting-started", "Getting started"), ("README_first", "README first"), ("_under", "under")],
+)
 def test_names_become_titles_as_in_mkdocs(name, title):
     assert title_of_name(name) == title
 
