@@ -69,7 +69,7 @@ PROGRAM = """
     published = PublishedIndex({url!r}, Path({copy!r}))
     live = LiveIndex(
         published.folder, poll_seconds=1.0, open_index=lambda folder: open_searcher(folder, embedder=Embedder()),
-        update=published.update, give_up=published.close,
+        published=published,
     )
     app = create_app(live, max_concurrent=32, request_seconds=5.0)
     run(app, "127.0.0.1", 0, log_level="warning", on_start=lambda url: print(url, flush=True))

@@ -401,11 +401,15 @@ def _date(value: str) -> datetime.datetime | None:
         return None
 
 
+_JITTER = random.SystemRandom()
+"""Differs between processes after a fork, and is independent of `random.seed`."""
+
+
 def _pause(attempt: int, asked: float | None) -> float:
     """Returns the pause before another attempt: exponential with full jitter, never below what the server asks for."""
     if asked is not None:
-        return asked + random.uniform(0.0, min(1.0, 0.1 + asked * 0.1))
-    return random.uniform(FIRST_WAIT / 2, min(30.0, FIRST_WAIT * 2.0**attempt))
+        return asked + _JITTER.uniform(0.0, min(1.0, 0.1 + asked * 0.1))
+    return _JITTER.uniform(FIRST_WAIT / 2, min(30.0, FIRST_WAIT * 2.0**attempt))
 
 
 def _is_final(reply: Reply) -> bool:

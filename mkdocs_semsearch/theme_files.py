@@ -37,7 +37,7 @@ def widget_strings(language: str, folders: Iterable[Path] = ()) -> tuple[str, di
     Args:
         language: language of the site, see `language_of_texts`.
         folders: folders whose `assets/semsearch/` may have a translation of its own, the first one first. A file that
-            is not valid JSON counts as no translation, as in the widget.
+            cannot be read as a JSON object counts as no translation.
     """
     ours = theme_dir()
     english = _texts(ours / _STRINGS / "en.json")

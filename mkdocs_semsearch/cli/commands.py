@@ -257,8 +257,8 @@ def _of_site(store: InsightStore, site: str | None, since: str, argument: str) -
     """Reads the searches of one index, or of all; warns if these are of several."""
     from mkdocs_semsearch.insights.store import names_of_sites
 
-    searches, names = store.of_site(site, since), store.newest()
-    if site is None and len(names) > 1:
+    searches = store.of_site(site, since)
+    if site is None and len(names := store.newest()) > 1:
         several = f"these are records of several indexes ({names_of_sites(names)}), compared with one"
         say(f"warning: {several}: {argument} takes those of one")
     return searches

@@ -323,7 +323,8 @@ def read_model_folder(path: Path) -> ModelFolder:
     modules = _read_modules(path)
     types = tuple(str(module["type"]).rsplit(".", 1)[-1] for module in modules)
     folders = [_folder_of(path, module) for module in modules]
-    first = dict(zip(reversed(types), reversed(folders), strict=True))  # the folder of the first module of each type
+    # Reversed, so that of several modules of a type the folder of the first one stays.
+    first = dict(zip(reversed(types), reversed(folders), strict=True))
     transformer_dir = first.get("Transformer", path)
     config = _read_json(transformer_dir / "config.json")
     sentence_config = _read_json(transformer_dir / "sentence_bert_config.json")

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -125,12 +125,15 @@ class OnnxEmbedder:
         )
 
     def _encode_all(self, texts: list[str]) -> Iterator[NDArray[np.float32]]:
+        if not texts:
+            return
+        encode = partial(self._encode, *self._load())
         if len(texts) < FEW_TEXTS:
-            yield from map(self._encode, texts)
+            yield from map(encode, texts)
             return
         # One text per core is faster than one text on all cores; ONNX Runtime releases the interpreter's lock.
         with ThreadPoolExecutor(core_count()) as pool:
-            yield from pool.map(self._encode, texts)
+            yield from pool.map(encode, texts)
 
     def _load(self) -> tuple[Any, Tokenizer]:
         with self._lock:
@@ -141,8 +144,7 @@ class OnnxEmbedder:
                 self._loaded = session, tokenizer
             return self._loaded
 
-    def _encode(self, text: str) -> NDArray[np.float32]:
-        session, tokenizer = self._load()
+    def _encode(self, session: Any, tokenizer: Tokenizer, text: str) -> NDArray[np.float32]:
         inputs = graph_inputs(tokenizer, text, lower_case=self._lower_case)
         if not inputs["input_ids"].size:
             return np.zeros(self.identity.dimension, dtype=np.float32)

@@ -83,7 +83,10 @@ def direction_of(text: str) -> str:
 
 
 def isolated(text: str, around: str) -> str:
-    """Encloses a text in U+2068 and U+2069, so that its punctuation stays with it in another text, as `ui.js` does."""
+    """Encloses a text in U+2068 and U+2069 if it or what is around it is written from right to left, as `ui.js` does.
+
+    Otherwise its punctuation would move.
+    """
     return f"\u2068{text}\u2069" if _RIGHT_TO_LEFT.search(around + text) else text
 
 

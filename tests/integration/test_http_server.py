@@ -129,9 +129,9 @@ WAITING_PROGRAM = """
     import sys, time
     sys.path.insert(0, {root!r})
     from pathlib import Path
-    from types import SimpleNamespace
     from mkdocs_semsearch.serving.app import create_app
     from mkdocs_semsearch.serving.live_index import LiveIndex
+    from mkdocs_semsearch.serving.published_index import PublishedIndex
     from mkdocs_semsearch.serving.server import run
     from tests.unit.serving.small_index import open_small
 
@@ -146,8 +146,9 @@ WAITING_PROGRAM = """
         started.append(url)
         print(url, flush=True)
 
-    published = SimpleNamespace(update=update, close=lambda: None, start_over=lambda: None)
-    index = LiveIndex(Path({index!r}), open_index=open_small, poll_seconds=1000, published=published)
+    published = PublishedIndex("http://127.0.0.1:9/", Path({index!r}))
+    published.update = update
+    index = LiveIndex(published.folder, open_index=open_small, poll_seconds=1000, published=published)
     run(create_app(index, token_file={index!r} + "-tokens"), {host!r}, 0, on_start=begin)
 """
 

@@ -424,7 +424,7 @@ def test_a_hostile_publisher_does_no_harm(two_builds, origin, copy, tmp_path, na
     monkeypatch.setattr(trial, "MEMORY", 384 << 20)
     for place in (origin.root, copy):
         shutil.copytree(two_builds / "before", place, dirs_exist_ok=True)
-    live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(origin.url, copy).update)
+    live = LiveIndex(copy, open_index=open_small, published=PublishedIndex(origin.url, copy))
     assert live.refresh() is True
     caplog.clear()
     shutil.copytree(two_builds / "after", origin.root, dirs_exist_ok=True)
@@ -449,7 +449,7 @@ def test_a_hostile_publisher_does_no_harm(two_builds, origin, copy, tmp_path, na
 def test_a_build_whose_trial_was_killed_is_tried_again(origin, copy, monkeypatch, later):
     build(origin.root)
     published = PublishedIndex(origin.url, copy)
-    live = LiveIndex(copy, open_index=open_small, update=published.update, start_over=published.start_over)
+    live = LiveIndex(copy, open_index=open_small, published=published)
     monkeypatch.setattr(trial, "_wait", lambda process, given_up: -9)
     assert live.refresh() is False
     assert live.health.update == "refused"
@@ -489,7 +489,7 @@ def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, c
 
     builds = {}
     publish(0)
-    live = LiveIndex(copy, open_index=open_small, update=PublishedIndex(origin.url, copy).update, poll_seconds=0.05)
+    live = LiveIndex(copy, open_index=open_small, published=PublishedIndex(origin.url, copy), poll_seconds=0.05)
     stop, wrong, seen, answers = threading.Event(), [], set(), []
     with TestClient(create_app(live)) as client:
 
