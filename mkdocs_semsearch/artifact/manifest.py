@@ -156,7 +156,7 @@ def manifest_from_json(text: str, place: str) -> Manifest:
         raise IndexCorruptError(f"{place} is not the manifest of a search index: build the index again.")
     if type(body["format"]) is not int or body["format"] != FORMAT:
         raise IndexFormatError(
-            f"{place} has index format {repr(body['format'])[:40]}, this version reads format {FORMAT}: "
+            f"{place} has index format {body['format']!r:.40}, this version reads format {FORMAT}: "
             "rebuild the index with this version, or install the version that wrote it."
         )
     try:

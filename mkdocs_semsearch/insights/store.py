@@ -374,7 +374,8 @@ def problem(error: Exception) -> str:
 def _is_transient(error: Exception) -> bool:
     """Returns whether the file itself is sound; it is not if it is damaged or has other tables or columns."""
     if isinstance(error, sqlite3.OperationalError):
-        return getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR  # Python's own errors have no code
+        # An error without a code is one of Python, such as a text that is not UTF-8.
+        return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) != sqlite3.SQLITE_ERROR
     return isinstance(error, OSError)
 
 

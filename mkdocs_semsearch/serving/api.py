@@ -6,7 +6,7 @@ import functools
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -221,14 +221,17 @@ class SearchApi:
             with self._operations.open(request.indexes) as asked:
                 return self._search(asked, self._noted(request, call), call)
 
-        open_indexes: Callable[..., AbstractContextManager[Opened]] = self._operations.open
+        open_indexes: Callable[[Sequence[str]], AbstractContextManager[Opened]] = self._operations.open
         with ExitStack() as stack:
             try:
                 opened = stack.enter_context(open_indexes(index_names(call.query_string)))
             except (HttpError, QueryError) as error:
                 if as_http_error(error).status != 422:
                     raise
-                opened = stack.enter_context(open_indexes())  # the page shows what is wrong with the parameters
+                try:
+                    opened = stack.enter_context(open_indexes(()))  # the page shows what is wrong with the parameters
+                except HttpError:  # an index is not loaded yet
+                    raise error from None
             return answer_page(opened, call.query_string, search, self._defaults)
 
     def _noted(self, request: SearchRequest, call: _Call) -> SearchRequest:

@@ -276,7 +276,7 @@ def _head(body: Mapping[str, Any]) -> str:
     said = [f"{body['total_results']} results, {body['weaker_results']} weaker."]
     said += [f"Read “{word}” as “{other}”." for word, other in body.get("corrected", {}).items()]
     if body.get("degraded"):
-        said.append("Only words were compared: the encoder does not work.")
+        said.append("The encoder does not work: at least some results were found by words alone.")
     nearest = ": nearest results" if body["results"] else ""
     said += [f"No phrase “{phrase}”{nearest}." for phrase in body.get("missing_phrases", ())]
     return " ".join(said)

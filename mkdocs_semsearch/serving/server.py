@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging.config
 import signal
 import socket
@@ -122,9 +123,9 @@ class _LoopErrors:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if self._listener.fileno() < 0 and isinstance(error, ValueError):  # "Invalid file descriptor: -1"
+        if self._listener.fileno() < 0 and str(error).startswith("Invalid file descriptor"):
             return
-        if "socket" not in context or not isinstance(error, OSError):
+        if "socket" not in context or not isinstance(error, OSError) or error.errno != errno.EMFILE:
             loop.default_exception_handler(context)
         elif time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + SECONDS_BETWEEN_REPORTS

@@ -74,10 +74,11 @@ def test_a_shared_link_shows_its_results_in_the_page(page, built, serving, theme
         assert page.problems == []
 
 
+@pytest.mark.parametrize("asked", ["q=rotate+token", "q=rotate+token&q=install", "q=install&query=rotate+token"])
 @pytest.mark.parametrize("theme", THEMES)
-def test_a_link_with_the_name_that_other_search_pages_use_is_read(page, built, serving, theme):
+def test_a_link_with_the_name_that_other_search_pages_use_is_read(page, built, serving, theme, asked):
     with serving.SiteServer(built(theme)) as server:
-        page.goto(server.url + "search/?q=rotate+token&f.tags=security")
+        page.goto(server.url + f"search/?{asked}&f.tags=security")
         page.locator(OPTION).first.wait_for()
         assert page.locator(INPUT).input_value() == "rotate token"
         assert page.url.endswith("search/?query=rotate+token&f.tags=security")

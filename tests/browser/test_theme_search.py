@@ -198,6 +198,15 @@ def test_a_query_in_the_url_opens_the_dialog_and_not_the_modal_of_mkdocs(page, b
         page.wait_for_function("location.href.endsWith('/guide/auth/')")
 
 
+@pytest.mark.parametrize("theme", ["material", "mkdocs"])
+def test_an_address_without_a_query_stays_as_it_is(page, build_site, serving, theme):
+    with serving.SiteServer(build_site(theme)) as server:
+        page.goto(server.url + "guide/auth/?from=home#:~:text=Rotate")
+        browser = page.context.new_cdp_session(page)
+        history = browser.send("Page.getNavigationHistory")
+        assert history["entries"][history["currentIndex"]]["url"].endswith("/guide/auth/?from=home#:~:text=Rotate")
+
+
 def test_words_in_the_address_are_marked_as_text(page, build_site, serving):
     with serving.SiteServer(build_site("material")) as server:
         page.goto(server.url + "guide/auth/?h=rotate+TOKEN+" + SCRIPT)

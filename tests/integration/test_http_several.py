@@ -219,6 +219,8 @@ def test_the_server_is_ready_when_all_indexes_are(folders):
         answer = client.get("/readyz")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert "The index nowhere is not loaded yet" in answer.json()["error"]["message"]
+        wrong = client.get("/api/v1/search.html?q=keys&indexes=nobody")
+        assert (wrong.status_code, "There is no index 'nobody'" in wrong.text) == (422, True)
         for path in ("search?q=keys", "facets"):
             refused = client.get(f"/api/v1/{path}")
             assert (refused.status_code, refused.json()["error"]) == (503, answer.json()["error"])

@@ -311,7 +311,10 @@ def test_an_embedder_that_is_down_is_a_degraded_answer(index_dir):
     assert not failed
     assert found["degraded"]
     assert found["results"]
-    assert "Only words were compared: the encoder does not work." in compact["answer"].partition("\n")[0]
+    assert (
+        "The encoder does not work: at least some results were found by words alone."
+        in compact["answer"].partition("\n")[0]
+    )
 
 
 def test_the_servers_defaults_apply_to_tools(searcher):

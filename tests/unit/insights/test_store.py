@@ -448,3 +448,11 @@ def test_a_new_file_that_another_process_writes_is_waited_for(tmp_path):
             opening.result(timeout=0.3)
         other.execute("ROLLBACK")
         assert opening.result().read() == []
+
+
+def test_a_text_that_is_not_utf_8_counts_as_damage(store):
+    store.write([search("one")])
+    with closing(sqlite3.connect(store.folder / FILE)) as database, database:
+        database.execute("UPDATE searches SET query = CAST(x'ff' AS TEXT)")
+    with pytest.raises(SemsearchError, match="move the file away"):
+        store.read()

@@ -256,10 +256,13 @@
 
     const holdBack = (released) => {
       const { Worker } = window;
+      const given = new URLSearchParams(location.search);
+      const query = given.get("q");
+      given.delete("q");
+      const ours = document.querySelector("[data-semsearch=page]") ? `?${given}&query=` : "#semsearch=";
       // The themes with these buttons open their own search at `?q=`.
-      const ours = document.querySelector("form[data-semsearch=page]") ? "?query" : "#semsearch";
-      if (document.querySelector(BUTTONS))
-        history.replaceState(history.state, "", location.href.replace(/^([^?#]*)\?([^#]*&)?q=([^#]*).*/, `$1${ours}=$3&$2`));
+      if (query && document.querySelector(BUTTONS))
+        history.replaceState(history.state, "", location.origin + location.pathname + ours + encodeURIComponent(query));
       rename("");
       window.Worker = new Proxy(Worker, {
         construct(real, [url, options]) {
