@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import INPUT, OPTION, UNTIL, ask, open_box, put_question, until
+from tests.browser.asking import INPUT, OPTION, UNTIL, ask, until
 from tests.integration.sites import THEMES
 from tests.waiting import eventually
 
@@ -151,17 +151,6 @@ def test_a_copy_that_the_browser_refuses_does_not_change_the_next_one(page, site
     page.locator(INPUT).press("Control+a")
     page.keyboard.press("Control+c")
     assert page.evaluate(CLIPBOARD) == "rotate token"
-
-
-def test_the_key_that_copies_a_link_is_named_where_there_is_one(page, site):
-    open_box(page, site)
-    copies = page.locator(".ss-foot").get_by_text("copy link")
-    copies.wait_for(state="attached")
-    assert copies.is_hidden()
-    put_question(page, "token")
-    copies.wait_for()
-    page.locator(INPUT).fill("")
-    copies.wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -1,6 +1,5 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
-import { listed } from "./state.js";
 import { button, h, icon, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
@@ -115,13 +114,16 @@ function suggestions(parts) {
   return captioned(t("suggestions"), h("ul", {}, rows));
 }
 
-/** Lists the keys; the one that copies a link only with results. */
-function fillFoot({ store, t, mac, foot, config }) {
+/** Lists the keys. */
+function fillFoot({ t, mac, foot, config }) {
   const mod = mac ? "⌘" : "Ctrl ";
   const hint = (keys, action) => h("span", {}, h("kbd", {}, keys), action && ` ${t(`hint_${action}`)}`);
-  const copy = hint(`${mod}C`, "copy");
-  foot.append(hint("↑ ↓", "move"), hint("↵", "open"), copy, hint("Esc", "close"));
-  store.on(["answer", "nearest"], (state) => set(copy, "hidden", !listed(state).length));
+  foot.append(
+    hint("↑ ↓", "move"),
+    hint("↵", "open"),
+    hint(`${mod}C`, "copy"),
+    hint("Esc", "close"),
+  );
   const { shortcut } = config;
   if (Array.isArray(shortcut) ? shortcut.includes("mod+k") : shortcut !== false) foot.append(hint(`${mod}K`));
 }
