@@ -54,7 +54,7 @@ _CHROME = ", ".join(
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         ".bd-footer-article, .bd-footer-content, #jb-print-docs-body, .onlyprint, .cell details.hide > summary",
         ".navigation-prev, .navigation-next, aside#right-sidebar",
-        # kramdown, of Jekyll, and its theme Just the Docs, whose headings have no id unless the author wrote them
+        # Jekyll (kramdown) and its theme Just the Docs: a heading without an id is one of the theme
         "ol#markdown-toc, ul#markdown-toc, .text-delta:has(+ #markdown-toc), .details-toc",
         "hr + h2.text-delta:not([id]), hr + h2.text-delta:not([id]) + ul",
         # pdoc: source code beside a documented object; code in its text stays

@@ -139,7 +139,7 @@ def _silenced(page: Row) -> Collection[str]:
 
 
 def _unknown_rules(site: _Site) -> Iterator[Found]:
-    """Reports names in the front matter of a page that are not those of rules."""
+    """Reports names of rules in front matter that do not exist."""
     for page in site.pages:
         for rule in _silenced(page):
             if rule not in RULES:

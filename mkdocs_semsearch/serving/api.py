@@ -217,17 +217,21 @@ class SearchApi:
             return self._cached(call, tag, lambda: self._search(opened, request, call))
 
     def _search_page(self, call: _Call) -> ApiResponse:
-        def search(request: SearchRequest) -> dict[str, Any]:
-            with self._operations.open(request.indexes) as asked:
-                return self._search(asked, self._noted(request, call), call)
-
         open_indexes: Callable[[Sequence[str]], AbstractContextManager[Opened]] = self._operations.open
+        refusal: HttpError | QueryError | None = None
+
+        def search(request: SearchRequest) -> dict[str, Any]:
+            if refusal is not None:
+                raise refusal
+            return self._search(opened, self._noted(request, call), call)
+
         with ExitStack() as stack:
             try:
                 opened = stack.enter_context(open_indexes(index_names(call.query_string)))
             except (HttpError, QueryError) as error:
                 if as_http_error(error).status != 422:
                     raise
+                refusal = error
                 try:
                     opened = stack.enter_context(open_indexes(()))  # the page shows what is wrong with the parameters
                 except HttpError:  # an index is not loaded yet
