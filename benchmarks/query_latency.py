@@ -23,10 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import urlencode
 
 from sidecar_process import Sidecar, serving
@@ -101,8 +103,9 @@ def measure(index: Path, questions: int, *, torch: bool) -> dict[str, Any]:
     figures["p50_times_encoder"] = round(figures["p50_ms"] / encoder["p50_ms"], 2)
     figures["throughput_share_of_encoder"] = round(figures["questions_per_s"] / encoder["questions_per_s"], 2)
     if torch:
-        with tempfile.TemporaryDirectory() as place:
-            figures |= {f"torch_{name}": value for name, value in start_of(without_encoder(index, Path(place))).items()}
+        with tempfile.TemporaryDirectory() as place, original_model() as model:
+            started = start_of(without_encoder(index, Path(place), model.name))
+            figures |= {f"torch_{name}": value for name, value in started.items()}
     return figures
 
 
@@ -110,18 +113,29 @@ def start_of(index: Path) -> dict[str, float]:
     """Returns the seconds from the start of a server to its first answer, and its memory then."""
     with serving(index, first=path_of(0)) as server:
         seconds = time.perf_counter() - server.started
+        client = http.client.HTTPConnection("127.0.0.1", server.port)
+        if degraded := json.loads(fetch(client, path_of(0))).get("degraded"):
+            sys.exit(f"The encoder does not answer: {degraded}")
         return {"start_to_first_answer_s": round(seconds, 2), "rss_mb": server.resident_mb()}
 
 
-def without_encoder(index: Path, place: Path) -> Path:
-    """Links to an index whose manifest names a folder of the original model, so that PyTorch loads it."""
+@contextmanager
+def original_model() -> Iterator[Path]:
+    """Tells the servers that start meanwhile where the original model is, and yields its folder."""
     from mkdocs_semsearch.embedding import DEFAULT_MODEL
     from mkdocs_semsearch.embedding.model_files import resolve_model
 
+    folder = Path(resolve_model(DEFAULT_MODEL, download=False))
+    with mock.patch.dict(os.environ, SEMSEARCH_EMBEDDER_MODEL=str(folder)):
+        yield folder
+
+
+def without_encoder(index: Path, place: Path, model: str) -> Path:
+    """Links to an index whose manifest names the original model, so that PyTorch loads it."""
     manifest = json.loads((index / "manifest.json").read_text(encoding="utf-8"))
     (place / manifest["build_id"]).symlink_to((index / manifest["build_id"]).resolve())
     manifest["encoder"] = {"exported": False, "quantized": False, "reason": "left out by the benchmark"}
-    manifest["embedder"]["model"] = str(resolve_model(DEFAULT_MODEL, download=False))
+    manifest["embedder"]["model"] = model
     (place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return place
 
