@@ -1,4 +1,4 @@
-"""Holds the headings and blocks of a page, and forms sections of them."""
+"""Holds the headings and blocks of a page, and groups them into sections."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Heading:
         anchor: its id, or the id of the `<section>` that it starts, or None.
         excluded: whether the author excludes its section, subsections included, from the search.
         api: the documented object that the heading names, if any.
-        has_end: whether it is the first one in an enclosing element, such as a note, whose end is a `SectionEnd`.
+        has_end: whether it is the first heading in an enclosing element such as a note, at whose end is a `SectionEnd`.
     """
 
     level: int
@@ -164,7 +164,7 @@ def split_sections(
     The heading path always starts with the page's title. An h1 with the same text (ignoring white space and case) is
     not repeated. A different h1 is the second element of the path, because results show the title of the navigation,
     and readers may search for either. For a page without a title, the first h1 is the title. A page with nothing but a
-    title is one section without blocks, so that it is found by its title; not if the author excludes a part of it.
+    title is one section without blocks, so that it is found by its title, unless the author excludes a part of it.
     Headings in an enclosing element are below the section around it, whatever their level.
 
     Args:
@@ -190,7 +190,7 @@ def split_sections(
             continue
         if item.has_end:
             outer.append((section, path.copy(), excluded_level))
-            excluded_level = None if excluded_level is None else -1  # of whatever level, it is in an excluded section
+            excluded_level = None if excluded_level is None else -1  # excludes headings of every level in it
         if excluded_level is not None and item.level > excluded_level:
             continue
         excluded = item.excluded or (is_excluded is not None and is_excluded(item))

@@ -109,7 +109,7 @@ class Chunker:
     def chunk(self, document: Document) -> ChunkedPage | None:
         """Returns the page in chunks, or None if its front matter says `search: {exclude: true}`.
 
-        None also for a site's `404.md`, unless its front matter says `search: {exclude: false}`.
+        Also returns None for a site's `404.md`, unless its front matter says `search: {exclude: false}`.
         """
         front_matter = plain_front_matter(document.front_matter)
         if excludes_from_search(front_matter, otherwise=is_error_page(document.path)):
@@ -209,7 +209,7 @@ class Chunker:
         return max(tokens, len(text) // _CHARACTERS_PER_TOKEN)
 
     def _word_cost(self, word: str) -> int:
-        """Returns the number of tokens of a word, or for a spelled word that of an English word of this length."""
+        """Returns the number of tokens of a word; if it is spelled, the number for an English word of its length."""
         tokens = self._count_tokens(word)
         spelled = tokens > _SPELLED_SHARE * len(word) and not word.isascii() and _ALPHABETIC.search(word)
         return min(tokens, -(-len(word) // _LETTERS_PER_TOKEN)) if spelled else tokens
@@ -276,7 +276,7 @@ _PARSERS = ("selectolax", "tokenizers", "tree-sitter", *GRAMMAR_PACKAGES)
 
 
 def chunking_fingerprint(settings: ChunkSettings, counter: TokenCounter) -> str:
-    """Returns a hash that changes whenever the same page could give other chunks."""
+    """Returns a hash that changes whenever the same page could give different chunks."""
     return hashlib.sha256(f"{settings!r} {counter.fingerprint} {_code()}".encode()).hexdigest()
 
 

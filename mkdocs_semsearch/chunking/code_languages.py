@@ -1,9 +1,9 @@
 """Finds the languages of code blocks, and the tree-sitter grammars of the languages whose structure is read.
 
-In a query, `@definition.<node type>` marks a definition, with `@name` inside it. `@scope` marks a node that is the
-parent of definitions inside it without being a definition. `@parent` marks the name of a parent beside the definition
-(a Go receiver). `@reference` marks names that are called, imported or inherited, and the object on which a method is
-called.
+In a tree-sitter query, `@definition.<node type>` marks a definition, with `@name` inside it. `@scope` marks a node that
+is the parent of definitions inside it without being a definition. `@parent` marks the name of a parent beside the
+definition (a Go receiver). `@reference` marks names that are called, imported or inherited, and the object on which a
+method is called.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ _MARKS = r"(?:[ \t]*\(\d+\)!)+[ \t]*"
 _ANNOTATION = re.compile(rf"[ \t]*(?:/\*{_MARKS}\*/|<!--{_MARKS}-->|(?:#|//|--|;|%){_MARKS}$)", re.MULTILINE)
 _PREFIXES = ("language-", "lang-", "highlight-", "hl-")
 _INCLUDE = re.compile(r"-+8<-+|\{%-?include|\{!")
-"""Includes a file, written without spaces: pymdownx.snippets, mkdocs-macros or include-markdown, markdown-include."""
+"""A line that includes a file, without its spaces: pymdownx.snippets, mkdocs-macros or include-markdown,
+markdown-include.
+"""
 
 
 def canonical_language(name: str | None) -> str | None:
-    """Returns the one name of a language (`py` → `python`), or None for plain text."""
+    """Returns the canonical name of a language (`py` → `python`), or None for plain text."""
     lowered = (name or "").strip().lower()
     return None if lowered in _NO_LANGUAGE else _CANONICAL.get(lowered, lowered)
 
@@ -75,8 +77,8 @@ class FenceLanguages:
     """Finds the fence of a code block in the Markdown source by the first two lines of its code.
 
     `pymdownx.highlight` without `pygments_lang_class` writes no language into the HTML. The code of a fence that
-    includes a file is not in the source: such fences are identified by their place between others, if as many blocks
-    are there.
+    includes a file is not in the source: such fences are identified by their place between others, if there are as many
+    blocks in this place.
     """
 
     def __init__(self, fences: Sequence[Fence]) -> None:
@@ -108,7 +110,7 @@ class FenceLanguages:
         return numbers.popleft() if len(numbers) > 1 else numbers[0]
 
     def _place_included(self, restored: list[Block], unknown: int, fences: Sequence[Fence]) -> None:
-        """Gives the languages of fences that include files to the last blocks without a fence, if as many are left."""
+        """Gives the last `unknown` blocks the languages of the fences that include files, if there are as many."""
         included = [fence.language for fence in fences if fence.first_lines and _INCLUDE.match(fence.first_lines[0])]
         if unknown and len(included) == unknown:
             restored[-unknown:] = map(_in_language, restored[-unknown:], included)

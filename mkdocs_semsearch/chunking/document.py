@@ -30,7 +30,7 @@ class Document:
         section: title of the page's top-level nav section, or None.
         breadcrumbs: titles of all nav sections around the page, the top-level one first.
         own_title: the title of the page, if `title` is that of its section, see `with_titles_of_sections`.
-        listed: False if the site has a navigation that should name the page, and does not.
+        listed: False if the site has a navigation that should name the page but does not.
         language: language of the page (`en`, `pt-BR`), or None if unknown.
         alternates: URLs of the page in other languages, as written in the page, absolute or relative to it.
         translation_key: text that the generator writes into a page and into its translations, or None.
@@ -62,7 +62,7 @@ class DocumentSource(Protocol):
     """A source of pages: the build events of MkDocs, or a folder with a built site."""
 
     def __iter__(self) -> Iterator[Document]:
-        """Yields every page that may be indexed once, in the order of the navigation or of the paths."""
+        """Yields each page that may be indexed exactly once, in the order of the navigation or of the paths."""
         ...
 
 
@@ -118,8 +118,8 @@ class ChunkedPage:
     Attributes:
         path, url, title, file_size, section, language, alternates, translation_key: as in `Document`.
         front_matter: as in `Document`, but only with string keys and JSON values (dates as ISO 8601 text).
-        facets: declared facet field to its typed value; fields without a value are absent: `str`, `tuple[str, ...]`,
-            `int`, `float`, `datetime.date` or `bool`.
+        facets: declared facet field to its typed value (`str`, `tuple[str, ...]`, `int`, `float`, `datetime.date` or
+            `bool`); fields without a value are absent.
         boost: factor on the page's scores from `search.boost`; 1.0 by default.
         kind: kind of the page, see `chunking.page_role`.
         languages: languages of its code blocks, most frequent first.

@@ -1,4 +1,4 @@
-"""Reads front matter from a Markdown source as plain JSON values, and facets from these as their declared types."""
+"""Reads the front matter of a Markdown source as plain JSON values, and its facet fields as their declared types."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ _DATES = (("last_modified",), ("lastmod",), ("updated",), ("date", "updated"), (
 def date_in(values: Mapping[str, Any]) -> datetime.date | None:
     """Returns the day of a page's last change according to its plain front matter.
 
-    This is the first date among `last_modified`, `lastmod`, `updated` and `date`; of Material's `date: {created: …,
-    updated: …}` it is the later one.
+    This is the first date among `last_modified`, `lastmod`, `updated` and `date`. In Material's `date: {created: …,
+    updated: …}`, `updated` comes first.
     """
     for keys in _DATES:
         value: Any = values
@@ -214,7 +214,7 @@ class FacetReader:
     - `list`: a YAML list of such values; a single value is a list of one. `a, b` is one element with a comma in it,
       because commas are legal in tags. Empty elements are dropped silently.
     - `integer`, `number`: numbers, or text that is one (the MultiMarkdown header has only text).
-    - `date`: dates, the date of a datetime, ISO 8601 text; of Material's `date: {created: …}` that one.
+    - `date`: dates, the date of a datetime, ISO 8601 text; in Material's `date: {created: …}`, the value of `created`.
     - `boolean`: booleans, or text that YAML would have read as one.
     """
 
@@ -266,7 +266,7 @@ class FacetReader:
         search = document.front_matter.get("search")
         if search is not None and not isinstance(search, Mapping):
             self._report(
-                "Front matter field 'search' is a mapping such as {exclude: true}", document, _describe(search)
+                "Front matter field 'search' must be a mapping such as {exclude: true}", document, _describe(search)
             )
         options = _search_options(document.front_matter)
         for key in options:
@@ -281,7 +281,7 @@ class FacetReader:
         name = "Front matter field 'search.keywords'"
         others = [_describe(word) for word in read if isinstance(word, bool | Mapping | list | tuple | set)]
         if others:
-            field = f"{name} is a list of words, quoted if YAML does not read them as text"
+            field = f"{name} must be a list of words, quoted if YAML does not read them as text"
             self._report(field, document, _enumeration(others))
         if changed := list(_changed_keywords(document, read)):
             field = f"{name} needs quotes around words and numbers that YAML reads in another way"
@@ -309,7 +309,7 @@ class FacetReader:
     def _report(
         self, field: str, document: Document, reason: str, *, of: str = "", effect: str = "; the value is left out"
     ) -> None:
-        """Keeps the first reason of each page; reasons of different things (`of`) have a warning each."""
+        """Keeps the first reason for each page; each different `of` gets its own warning."""
         self._warnings.setdefault((field, of, effect), {}).setdefault(document.path, reason)
 
 
@@ -359,7 +359,7 @@ def _enumeration(items: Iterable[str]) -> str:
 
 
 def _summary(reasons: Mapping[str, str], effect: str) -> str:
-    """Describes the pages on which a field does not have its type: the first one with its reason, and their number.
+    """Describes the pages on which a field does not fit: the first one with its reason, and the number of the others.
 
     Args:
         reasons: path to reason.
@@ -387,7 +387,7 @@ def _text(value: Any) -> str:
 
 
 def _describe(value: Any) -> str:
-    """Describes a value with YAML's name of its type, and as YAML writes it."""
+    """Describes a value by YAML's name for its type and as YAML writes it."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list | tuple | set | frozenset):

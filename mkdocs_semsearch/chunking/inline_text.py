@@ -45,8 +45,8 @@ def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
         return True
     classes = class_names(attributes)
     # docutils makes the text of a heading a link back to the table of contents of the page.
-    is_way_back = attributes.get("role") == "doc-backlink" and "toc-backref" not in classes
-    return is_way_back or not _DROPPED_CLASSES.isdisjoint(classes)
+    is_backlink = attributes.get("role") == "doc-backlink" and "toc-backref" not in classes
+    return is_backlink or not _DROPPED_CLASSES.isdisjoint(classes)
 
 
 def is_tab_button(tag: str, attributes: dict[str, str | None]) -> bool:
@@ -61,10 +61,10 @@ def class_names(attributes: dict[str, str | None]) -> list[str]:
 
 _ICON_CLASSES = frozenset({"emojione", "gemoji", "twemoji"})
 _DARK_VARIANT = ("#only-dark", "#gh-dark-mode-only")
-_UNTOLD = r"(?:alt text|image|img|photo|picture|screen ?shot|thumbnail|untitled)"
+_GENERIC = r"(?:alt text|image|img|photo|picture|screen ?shot|thumbnail|untitled)"
 _OF_NBCONVERT = "No description has been provided for this image"
 _SAYS_NOTHING = re.compile(
-    rf"[\w() .-]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)|{_UNTOLD}?[\s\d_.:()#-]*(?:at[\s\d_.:-]+)?|{_OF_NBCONVERT}",
+    rf"[\w() .-]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)|{_GENERIC}?[\s\d_.:()#-]*(?:at[\s\d_.:-]+)?|{_OF_NBCONVERT}",
     re.IGNORECASE,
 )
 _EMBLEM = re.compile(r"(?:.*[\W_])?(?:badge|banner|icon|logo)s?", re.IGNORECASE | re.DOTALL)
@@ -78,15 +78,15 @@ def replacement_text(node: LexborNode, tag: str, attributes: dict[str, str | Non
         return ""
     if tag == "img":
         description = attributes.get("alt") or ""
-        return description if _tells(node, attributes, description) else ""
+        return description if _is_informative(node, attributes, description) else ""
     return None
 
 
 def gap_before(node: LexborNode, attributes: dict[str, str | None]) -> str:
     """Returns what separates an inline element from the text before it, although there is no white space.
 
-    The lines of a Termynal are blocks by CSS. An edit that follows another one, as in `<del>old</del><ins>new</ins>`,
-    is another word; one edit in a word is not.
+    CSS makes each line of a Termynal a block. An edit that follows another one, as in `<del>old</del><ins>new</ins>`,
+    begins a new word; a single edit inside a word does not.
     """
     if "data-ty" in attributes:
         return LINE_BREAK
@@ -98,7 +98,7 @@ def _is_edit(node: LexborNode) -> bool:
     return node.tag in ("del", "ins") or (node.tag in ("mark", "span") and "critic" in class_names(node.attributes))
 
 
-def _tells(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
+def _is_informative(picture: LexborNode, attributes: dict[str, str | None], description: str) -> bool:
     """Returns whether the description of a picture is content.
 
     File names, `image 1`, the sentence that nbconvert gives to plots and the names of icons are not; emojis are. A
@@ -118,7 +118,7 @@ def _follows_text(picture: LexborNode) -> bool:
 
 
 def node_before(node: LexborNode) -> LexborNode | None:
-    """Returns the node before another one of the same parent, white space passed over; None if it is the first."""
+    """Returns the previous sibling of a node that is not white space, or None."""
     before = node.prev
     while before is not None and is_blank(before):
         before = before.prev
@@ -162,7 +162,7 @@ def _closely_marked(code: str) -> str:
 
 
 def child_nodes(node: LexborNode) -> list[LexborNode]:
-    """Returns the children of a node, texts included; of a formula with both TeX and MathML only the TeX."""
+    """Returns the children of a node, texts included; for a formula with both TeX and MathML, only the TeX."""
     children = list(node.iter(include_text=True))
     if node.tag == "semantics":
         return [child for child in children if child.tag == "annotation" and _is_tex(child)] or children
@@ -250,7 +250,7 @@ def title_of_index(folder: str, heading: str | None) -> str:
 def title_of_name(name: str) -> str:
     """Returns the title that MkDocs makes from the name of a folder or file: `getting-started` → `Getting started`.
 
-    A name that begins with a sign keeps its small letter: `_under` → `under`.
+    A name that begins with a sign is not capitalised: `_under` → `under`.
     """
     title = name.replace("-", " ").replace("_", " ")
     return (title.capitalize() if title.lower() == title else title).strip()

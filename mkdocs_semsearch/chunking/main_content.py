@@ -54,7 +54,7 @@ _CHROME = ", ".join(
         ".viewcode-link, .viewcode-back, .nbinput .prompt, .nboutput .prompt",
         ".bd-footer-article, .bd-footer-content, #jb-print-docs-body, .onlyprint, .cell details.hide > summary",
         ".navigation-prev, .navigation-next, aside#right-sidebar",
-        # Jekyll (kramdown) and its theme Just the Docs: a heading without an id is one of the theme
+        # Jekyll (kramdown) and its theme Just the Docs: a heading without an id comes from the theme
         "ol#markdown-toc, ul#markdown-toc, .text-delta:has(+ #markdown-toc), .details-toc",
         "hr + h2.text-delta:not([id]), hr + h2.text-delta:not([id]) + ul",
         # pdoc: source code beside a documented object; code in its text stays
@@ -133,7 +133,7 @@ class RenderedPage:
 
     @property
     def heading(self) -> str | None:
-        """The first h1, unless it is just `Index`."""
+        """The first h1, unless it says nothing, such as `Index`."""
         return None if (self.first_h1 or "").casefold() in _NAMELESS else self.first_h1
 
 
@@ -191,7 +191,7 @@ def _translation_key(tree: LexborHTMLParser) -> str | None:
 def _why_no_page(tree: LexborHTMLParser) -> str | None:
     if tree.css_first("#mkdocs-encrypted-content") is not None:  # mkdocs-encryptcontent
         return "encrypted"
-    # Sphinx; with its builder `dirhtml` the file is called like any other page.
+    # The search page of Sphinx. Its builder `dirhtml` names the file like any other page.
     if tree.css_first("#search-results") is not None and tree.css_first('script[src*="searchtools.js"]') is not None:
         return "error or search page"
     for meta in tree.css("meta"):

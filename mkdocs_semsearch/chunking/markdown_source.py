@@ -1,4 +1,4 @@
-"""Reads a Markdown source without rendering it: possible headings, fences, and what of the text is visible."""
+"""Reads a Markdown source without rendering it: possible headings, fences, and which text is visible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mkdocs_semsearch.chunking.code_languages import Fence, canonical_language, 
 from mkdocs_semsearch.chunking.front_matter import read_front_matter
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-_BEFORE = r"[ \t>]*(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+){0,3}"  # marks of quotations and of items
+_BEFORE = r"[ \t>]*(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+){0,3}"  # markers of quotations and list items
 _ATX = re.compile(_BEFORE + r"#{1,6}(?!#)[ \t]*(\S.*)")
 _CLOSING_MARKS = " \t#"
 _MAX_HEADING = 1000
@@ -70,7 +70,7 @@ class MarkdownSource:
     Attributes:
         text: the unchanged source.
         text_only: a text of the same length with spaces instead of everything invisible: link targets, tags,
-            attributes, comments, the opening lines of fences without their titles.
+            attributes, comments, and the opening lines of fences except their titles.
         body_start: offset after the front matter.
         headings: possible headings, in order.
         fences: fenced code blocks, in order.
@@ -121,7 +121,7 @@ def _blank(match: re.Match[str]) -> str:
 def comparable_heading(text: str) -> str:
     """Returns the letters and digits of a heading, so that Markdown and HTML of the same heading agree.
 
-    Code is compared as it is: the braces in `/users/{id}` are no attributes.
+    Code is compared as it is: the braces in `/users/{id}` are not attributes.
     """
     text = _DESCRIBED.sub(r"\1", text)
     for _ in range(2):  # a picture can be a link

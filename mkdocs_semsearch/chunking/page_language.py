@@ -1,4 +1,4 @@
-"""Determines the language of a page: as its author or generator names it, by its address, and by its text."""
+"""Determines the language of a page from what its author or generator states, from its address, and from its text."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _SCRIPTS = {
     "Taml": ("ta", re.compile("[\u0b80-\u0bff]")),
 }
 """For each script its most frequent language, and its characters."""
-_LATIN = re.compile("[\0-\u036f]+")  # before all of these scripts
+_LATIN = re.compile("[\0-\u036f]+")  # all code points below those of these scripts
 _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
 _PERSIAN = re.compile("[پچژگ]")
 
 
 def written_language(front_matter: Mapping[str, Any]) -> str | None:
-    """Returns the language tag that an author writes as `language`, `lang` or `locale`; None if there is none."""
+    """Returns the language tag in the front matter (`language`, `lang` or `locale`); None if there is none."""
     for key in _KEYS:
         written = front_matter.get(key)
         if isinstance(written, str) and _TAG.fullmatch(written) and primary_subtag(written) in LANGUAGES:
@@ -53,7 +53,7 @@ def written_language(front_matter: Mapping[str, Any]) -> str | None:
 
 
 def page_language(document: Document, texts: Iterable[str]) -> str | None:
-    """Returns the language tag of a page whose author writes none; None if it cannot be determined.
+    """Returns the language tag of a page whose front matter has none; None if it cannot be determined.
 
     The language that the generator names, `document.language`, is used first, unless the text has another script: many
     themes write `lang="en"` on every page. Then comes a folder or suffix that is a language tag, if the text looks like

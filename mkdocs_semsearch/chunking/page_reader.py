@@ -56,7 +56,7 @@ _ENCLOSING_CLASS, _ENCLOSING_TITLE = "admonition", "admonition-title"
 follows the parameters that mkdocstrings lists, such as the return value, belongs to the function. The title of a note
 becomes a heading above the headings in it, and so does the label of a tab."""
 _MOST_ENCLOSING = 12
-"""Greatest depth to which such elements are nested; in a deeper one, a heading does not end where the element ends."""
+"""Greatest nesting depth of such elements; a deeper one does not end the sections inside it."""
 
 _HEADINGS = ", ".join(sorted(HEADING_TAGS))
 
@@ -103,7 +103,7 @@ def read_body(body: LexborNode) -> list[PageItem]:
 
 
 def read_links(body: LexborNode) -> tuple[Link, ...]:
-    """Returns the links of a page to other pages of its site, in reading order, without those in navigations."""
+    """Returns the links of a page to other pages of its site, in reading order, without those in `nav` elements."""
     left_out = {node.mem_id for node in body.css("nav a[href]")}
     links = []
     for node in body.css("a[href]"):
@@ -122,7 +122,7 @@ class _Enclosing:
     Attributes:
         titled: whether it is a note, which can have a title.
         names: whether its title becomes a heading, because there are headings below it.
-        has_section: whether a heading inside of it ends with it.
+        has_section: whether it contains a heading, whose section ends with it.
     """
 
     titled: bool
@@ -272,7 +272,7 @@ class _PageReader:
             self._marker += "[x] " if "checked" in box.attributes else "[ ] "
 
     def _add_name(self, node: LexborNode) -> None:
-        """Adds the title of an enclosing element as the heading above those inside of the element."""
+        """Adds the title of an enclosing element as a heading above those inside it."""
         text = "" if is_dropped(node.tag or "", node.attributes) else text_without_permalink(node)
         if text:
             self._found.append(Heading(0, text, has_end=self._begin_section()))
@@ -284,7 +284,7 @@ class _PageReader:
             self._footnotes.refer(footnote_reference(link, link.attributes))
 
     def _begin_section(self) -> bool:
-        """Records a heading; returns whether it is the first one in an enclosing element, and ends with it."""
+        """Records a heading; returns whether it is the first one in an enclosing element, which ends its section."""
         if not 0 < len(self._around) <= _MOST_ENCLOSING or self._around[-1].has_section:
             return False
         self._around[-1].has_section = True
@@ -313,7 +313,7 @@ class _PageReader:
             return
         text = normalise(join_inline(self._inline))
         self._inline.clear()
-        if not without_code_marks(text).strip():  # code that is empty but for a line break has only its marks
+        if not without_code_marks(text).strip():  # only the marks are left of code that is just a line break
             return
         leads, self._leads = self._leads or without_code_marks(text).endswith((":", "：")), False
         title, self._titles = self._titles, False
@@ -345,7 +345,7 @@ def _is_inheritance_diagram(node: LexborNode, attributes: dict[str, str | None])
     """Returns whether an element is the diagram of base classes that mkdocstrings draws, not one by an author."""
     if "mermaid" not in class_names(attributes) or not _is_docstring_part(node):
         return False
-    drawn = node.css_first("code") or node  # its template for the theme `readthedocs` has no `pre` and no `code`
+    drawn = node.css_first("code") or node  # in the theme `readthedocs` there is no `pre` and no `code`
     return (drawn.attributes.get("id") or "").startswith("mermaid-diagram-")
 
 

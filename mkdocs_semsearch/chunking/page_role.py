@@ -25,12 +25,12 @@ end have a share of up to .69 (MkDocs' guide to themes)."""
 _HOME_PAGES = frozenset({"index.md", "README.md"})
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
 _LANGUAGE_CODES = LANGUAGES | {"br", "cn", "cz", "dk", "gr", "jp", "kr", "tw", "ua"}
-"""With codes of countries that folders have in place of the codes of their languages."""
+"""Includes codes of countries that sites use as folder names instead of the codes of their languages."""
 
 _BLOG_FOLDERS = frozenset({"announcements", "blog", "news", "posts"})
 _ARCHIVE_FOLDERS = frozenset({"archive", "archived", "archives"})
 _OUTDATED_FOLDER = re.compile(r"(?:deprecated|obsolete)(?:[-_ ].*)?|legacy")
-"""Top folders with what is no longer maintained. `legacy-apps` may be a living feature, and `deprecation` is news."""
+"""Top folders of what is no longer maintained. `legacy-apps` may be a living feature, and `deprecation` is news."""
 
 _LIST_FOLDERS = _ARCHIVE_FOLDERS | {"author", "authors", "categories", "category", "page", "tag", "tags"}
 _CONTRIBUTING_FOLDERS = frozenset(
@@ -91,12 +91,13 @@ def page_kind(path: str, title: str, headings: Sequence[Sequence[str]], document
     Args:
         path: path of the source file, or of the HTML file if there is no source.
         title: title of the page.
-        headings: heading path of every section, in reading order, without the page's title; empty for a lead.
+        headings: heading path of every section, in reading order, without the page's title; empty for the text
+            before the first heading.
         documented: number of these sections that document an object, as mkdocstrings renders it.
     """
     folders, name = _place(path)
     root = folders[1:] if folders and (folders[0] == "docs" or _is_language(folders[0])) else folders
-    # An index page is in the folder whose name it has. In a built site, any page may be `name/index.html`.
+    # An index page has the name of its folder and belongs to it. In a built site, any page may be `name/index.html`.
     is_of_folder = _is_index(path) and (name in _BLOG_FOLDERS or not path.endswith(".html"))
     within = [*root, name] if is_of_folder else root
     top = within[0] if within else ""
@@ -134,8 +135,8 @@ def kind_in_site(kind: PageKind, *, listed: bool, sections: Sequence[str] = ()) 
     Args:
         kind: what `page_kind` returns.
         listed: False for a page that the navigation leaves out.
-        sections: titles of the navigation's sections that contain the page, the outermost first. The names of folders
-            with proposals, and some of those with pages for contributors, count here, too.
+        sections: titles of the navigation's sections that contain the page, the outermost first. Titles that are names
+            of folders with proposals, and some names of folders for contributors, count too.
     """
     if kind != "guide":
         return kind
@@ -150,13 +151,13 @@ def kind_in_site(kind: PageKind, *, listed: bool, sections: Sequence[str] = ()) 
 def unlisted_pages(paths: Collection[str], listed: Container[str]) -> frozenset[str]:
     """Returns the source paths that the navigation leaves out, without the home page; none if it leaves out over half.
 
-    Such a navigation is no list of the pages that matter: it names one page for each group, or a plugin completes it.
+    Such a navigation does not list the pages that matter: it names one page of each group, or a plugin completes it.
     """
     left_out = frozenset(path for path in paths if path not in listed and path not in _HOME_PAGES)
     return left_out if 2 * len(left_out) <= len(paths) else frozenset()
 
 
-# In the languages that most sites use.
+# Titles in the languages that most sites use.
 _GENERIC_TITLES = frozenset(
     {
         *("home", "intro", "introduction", "overview", "readme"),

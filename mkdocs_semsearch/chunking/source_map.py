@@ -24,14 +24,15 @@ from mkdocs_semsearch.chunking.markdown_source import (
 _LINE_END = re.compile(f"[\n{TITLE_END}]")
 
 _PROBES = ((6, 12), (3, 4))
-"""Number of words that are searched together, and of words at the end that may be skipped before fewer are tried."""
+"""Number of words that are searched for together, and of words at the start or end of a chunk that may be skipped
+before fewer words are tried."""
 
 _REACH = 4
 _REACH_AT_LEAST = 400
 _JUMP, _REMEMBERED_PLACES = 10, 4
-"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words after the chunk before. If it
-is not there, it is searched for after the last places from which more than `_JUMP` words were passed over: what was
-found there may have been a footnote. So the search is linear."""
+"""A chunk is searched for within `_REACH` times its length plus `_REACH_AT_LEAST` words after the previous chunk. If it
+is not there, it is searched for from the last places where the search jumped over more than `_JUMP` words, because such
+a jump may have led to a footnote. So the search is linear."""
 
 
 class SourceSpan(NamedTuple):
@@ -57,7 +58,7 @@ class _Place:
 
     Attributes:
         start, end: offsets, end exclusive.
-        begins: whether the section begins at `start`; text that is not in the source only follows it.
+        begins: whether the section begins at `start`; generated text only follows it.
         shared: whether other sections can have a part of this place, so that its own text must be searched.
     """
 
@@ -272,7 +273,7 @@ class _Finder:
         for size, skipped in _probes(len(words)):
             probe = words[skipped : skipped + size]
             places = self._places(probe, self._cursor + skipped, len(words))
-            # Of words that are repeated, those nearest to the end of the chunk before begin this one.
+            # If the words occur several times, the chunk begins with those nearest to the end of the previous chunk.
             place = min(places, key=lambda place: abs(place - skipped - self._expected), default=None)
             if place is not None:
                 if place > self._expected + _JUMP:
@@ -288,7 +289,7 @@ class _Finder:
     def _begin(self, place: int, words: list[str], skipped: int) -> int:
         self._cursor, self._expected = place + 1, place + len(words) - skipped
         # The skipped words may be a repeated table header, so the chunk begins with this line.
-        return _to_line_start(self._text, self._found[place].start(), at_any_rate=skipped > 0)
+        return _to_line_start(self._text, self._found[place].start(), always=skipped > 0)
 
     def _end(self, words: list[str], line_ends: list[int]) -> int | None:
         """Returns the position after the last words: their occurrence nearest to the earliest possible position."""
@@ -304,7 +305,7 @@ class _Finder:
             if last is not None:
                 after = (begin for begin in line_ends if end <= begin < len(words))
                 lines = (self._end_of_lines(words[begin:], last + 1, len(words)) for begin in after)
-                own = _to_line_end(self._text, self._found[last].end(), at_any_rate=skipped > 0)
+                own = _to_line_end(self._text, self._found[last].end(), always=skipped > 0)
                 return next(filter(None, lines), own)
         return None
 
@@ -319,8 +320,8 @@ class _Finder:
             length: number of words of the chunk.
         """
         for place in self._places(words, start, length):
-            begin = _to_line_start(self._text, self._found[place].start(), at_any_rate=False)
-            end = _to_line_end(self._text, self._found[place + len(words) - 1].end(), at_any_rate=False)
+            begin = _to_line_start(self._text, self._found[place].start(), always=False)
+            end = _to_line_end(self._text, self._found[place + len(words) - 1].end(), always=False)
             if _is_line_start(self._text, begin) and _is_line_end(self._text, end):
                 return end
         return None
@@ -358,16 +359,16 @@ def _without_gaps(starts: Sequence[int | None], ends: Sequence[int | None]) -> I
         position = end
 
 
-def _to_line_start(text: str, offset: int, *, at_any_rate: bool) -> int:
-    """Includes the markup before the first word of a line: `- **`, `> `, `| `."""
+def _to_line_start(text: str, offset: int, *, always: bool) -> int:
+    """Includes the markup before the first word of a line (`- **`, `> `, `| `); with `always`, also words."""
     line_start = text.rfind("\n", 0, offset) + 1
-    return offset if not at_any_rate and WORD.search(text, line_start, offset) else line_start
+    return offset if not always and WORD.search(text, line_start, offset) else line_start
 
 
-def _to_line_end(text: str, offset: int, *, at_any_rate: bool) -> int:
+def _to_line_end(text: str, offset: int, *, always: bool) -> int:
     line_end = text.find("\n", offset)
     line_end = len(text) if line_end < 0 else line_end
-    return offset if not at_any_rate and WORD.search(text, offset, line_end) else line_end
+    return offset if not always and WORD.search(text, offset, line_end) else line_end
 
 
 def _is_line_start(text: str, offset: int) -> bool:

@@ -80,7 +80,7 @@ def test_a_misspelt_key_of_search_is_reported_and_keys_of_others_are_not(site):
     assert [line for line in site.build(strict=False).splitlines() if "WARNING" in line] == [
         "WARNING -  semsearch: Front matter field 'search' has the keys exclude, boost, kind, keywords, lint, "
         "but a.md has 'exclud' (did you mean exclude?); the value is left out.",
-        "WARNING -  semsearch: Front matter field 'search' is a mapping such as {exclude: true}, "
+        "WARNING -  semsearch: Front matter field 'search' must be a mapping such as {exclude: true}, "
         "but b.md has the boolean false; the value is left out (1 more page with values that do not fit).",
     ]
 

@@ -192,8 +192,8 @@ def test_each_misspelt_key_of_search_is_reported() -> None:
         (
             "[good, {bad: one}, [nested], 3.10, no, 010, null]",
             (
-                "Front matter field 'search.keywords' is a list of words, quoted if YAML does not read them as text, "
-                "but a.md has a mapping, a list, the boolean false; the value is left out.",
+                "Front matter field 'search.keywords' must be a list of words, quoted if YAML does not read them as "
+                "text, but a.md has a mapping, a list, the boolean false; the value is left out.",
                 "Front matter field 'search.keywords' needs quotes around words and numbers that YAML reads in another "
                 "way, but a.md has 3.10 (read as 3.1), 010 (read as 8), null (read as nothing).",
             ),
