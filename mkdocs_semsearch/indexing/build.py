@@ -37,8 +37,8 @@ class BuildReport:
     Attributes:
         build_id: identifier of the current build.
         pages, chunks: number of pages and chunks in the index.
-        embedded, reused: number of chunks whose vector was computed, and of chunks whose vector was cached.
-        seconds: duration of the whole build with embedding, except for what was embedded while pages were rendered.
+        embedded, reused: number of chunks whose vector was computed, and number of the other chunks.
+        seconds: duration of the build, without what was embedded while pages were rendered.
         size_bytes: size of the index on disk.
         graph_method: `exact`, `nndescent` or `none`.
         warning: one sentence about the languages that the model does not cover; None if it covers all.
@@ -87,12 +87,11 @@ def build_index(
         pages: the pages, in the order in which they are stored.
         embedder: computes the vectors; called only for texts that are not in the cache.
         index_dir: the index folder; `publish_build` refuses folders with other files.
-        cache_dir: folder for the cache of vectors and exported encoders; without it, every build
-            embeds all texts.
+        cache_dir: folder for the cache of vectors and exported encoders; without it, every build embeds all texts.
         cache_max_bytes: size limit of the cache.
         options: settings for the manifest.
         progress: called while texts are being embedded.
-        store: store for the chunks; None for the folder itself.
+        store: store for the chunks; if None, they are in the index folder.
 
     Raises:
         EmbeddingError: a text could not be embedded; the vectors computed so far are in the cache.

@@ -105,7 +105,7 @@ def _pages_without_vectors(vectors: NDArray[np.float16], starts: Sequence[int]) 
     for start in range(0, len(vectors), _CHUNKS_AT_ONCE):
         rows = vectors[start : start + _CHUNKS_AT_ONCE].astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        bad[start : start + len(rows)] = ~(abs(lengths - 1) < _ROUNDED_TOLERANCE)  # also where it is not a number
+        bad[start : start + len(rows)] = ~(abs(lengths - 1) < _ROUNDED_TOLERANCE)  # also true for NaN
     rows_before = np.concatenate([[0], np.cumsum(bad)])[starts]
     return np.flatnonzero(np.diff(rows_before)).tolist()
 
@@ -138,7 +138,7 @@ def _slices(pages: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
 def _mixed(
     chunks: Sequence[Chunk], embedder: Embedder, contents: ContentCache, progress: Progress
 ) -> Embedded[np.float32]:
-    """Returns the weighted vectors, float32 `[chunks, d]`."""
+    """Embeds texts and heading paths; returns their weighted means at unit length, float32 `[chunks, d]`."""
     texts, headings = _texts(chunks)
     of_texts = embed_texts(texts, embedder, contents, progress)
     of_headings = embed_texts(headings, embedder, contents, progress)
@@ -247,7 +247,7 @@ MULTILINGUAL_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v
 LANGUAGES_OF_DEFAULT_MODEL = frozenset({"en"})
 
 MOST_UNKNOWN = 0.1
-"""If a larger share of its tokens is unknown, a model does not cover a language. The default model has 0.74 for
+"""A model does not cover a language if a larger share of its tokens is unknown. The default model has 0.74 for
 Chinese, 0.4 for Japanese, 1.0 for Thai and 0 for European languages; a multilingual model has about 0."""
 
 LEAST_LETTERS = 1.3
@@ -255,10 +255,10 @@ LEAST_LETTERS = 1.3
 to 2.5 for other languages in Latin letters, and 1.0 for Ukrainian, Russian, Greek, Arabic and Hebrew."""
 
 PARTLY_KNOWN = 0.5
-"""Factor of the semantic weight for other languages in Latin letters than English, of which English models know names
-and shared words. Measured with 120 questions of three words, each from a German or French section of Rocky Linux'
+"""Factor of the semantic weight for languages in Latin letters other than English: English models know their names and
+shared words. Measured with 120 questions of three words, each from a German or French section of Rocky Linux'
 documentation: MRR .87 for a factor of 0, .88 for 0.25, .86 for 0.5, .81 for 0.75, .70 for 1. Such questions favour
-words; other ones were not measured."""
+words; no others were measured."""
 
 _SAMPLED_CHUNKS = 50
 _WORD = re.compile(r"[^\W\d_]+")

@@ -40,7 +40,7 @@ class ContentCache:
     limit, the least recently used values are deleted. An error of the file never makes a build fail.
 
     Attributes:
-        problem: why new values are not kept although a folder is named, such as a full disk; None if they are.
+        problem: why new values are not kept in the given folder, such as a full disk; None if they are.
     """
 
     def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES, problem: str | None = None) -> None:
@@ -157,7 +157,7 @@ class ContentCache:
     def _tolerant(self, *, reports: bool = False) -> Iterator[None]:
         """Continues without the file if it is locked, full or read-only, and replaces a damaged file.
 
-        With `reports`, the reason becomes the `problem`, unless another build has locked the file, which passes.
+        With `reports`, the reason becomes the `problem`, unless the file is only locked by another build.
         """
         try:
             yield

@@ -1,4 +1,4 @@
-"""Finds what says the same: near-duplicate sections, translations of a page, and copies that were not translated."""
+"""Finds pages and sections with the same content: near duplicates, translations, and copies left untranslated."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LEAST_SIMILARITY = 0.9
 """Sections with a lower cosine similarity are not compared word for word; chosen, not measured."""
 
 LEAST_RESEMBLANCE = 0.85
-"""Least share of common three-word shingles of near duplicates (Broder: On the resemblance and containment of
+"""Least share of three-word shingles that near duplicates have in common (Broder: On the resemblance and containment of
 documents, 1997); chosen, not measured."""
 
 LEAST_WORDS = 20
 """Shorter sections are not compared, except with other versions of the same page; chosen, not measured."""
 
 LEAST_COPIED_WORDS = 15
-"""Sections with fewer words are no duplicates, even if heading and text are the same. On 51 pages of LinuxServer's
+"""Sections with fewer words are not duplicates, even if heading and text are the same. On 51 pages of LinuxServer's
 documentation, one about read-only containers has 17 words and is a duplicate. In NetBox's, *A unique URL-friendly
 identifier* has 13 words and explains a field of 26 different objects."""
 
@@ -150,8 +150,8 @@ def _sections(pages: Sequence[ChunkedPage]) -> tuple[NDArray[np.int32], list[_Se
 def _first_with_same_text(pages: Sequence[ChunkedPage], contents: ContentCache) -> NDArray[np.int32]:
     """Returns int32 `[sections]`: the first section with the same heading and the same text, or the section itself.
 
-    Neighbour lists do not find all of them: a text that is on every page has more copies than a list has places, and
-    the vectors of copies differ, because they contain the titles of their pages.
+    Neighbour lists do not find all copies: a text that is on every page has more copies than a list has entries, and
+    the vectors of copies differ, because they depend on the titles of their pages.
     """
     keys = [digest_of(_TEXTS_KEY + page_digest(page)) for page in pages]
     known = contents.get(keys)
@@ -293,7 +293,7 @@ def with_translations(pages: Sequence[ChunkedPage], site_url: str = "") -> list[
 
 
 def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
-    """Returns path to path: pages in the folder of a language that repeat, word for word, the page they translate.
+    """Returns copy to original, as paths: pages in a language's folder that repeat the page they should translate.
 
     Generators write them so that every language has every page. Titles are not compared: they come from the navigation,
     which may be translated already.
@@ -318,7 +318,7 @@ def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
 
 
 def _words_of_its_language(page: ChunkedPage) -> float:
-    """Counts the stop words of the language that the page's URL names; without such a language, infinity."""
+    """Counts the page's stop words of the language that its URL names; infinity if it names none."""
     placed = language_of_place(page.url)
     if placed is None:
         return math.inf

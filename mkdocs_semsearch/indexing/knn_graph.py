@@ -72,7 +72,7 @@ class EarlierGraph:
 
     @classmethod
     def load(cls, build_dir: Path, method: str) -> EarlierGraph | None:
-        """Reads vectors and graph of a build; None if they are missing or damaged. `method` made the graph."""
+        """Reads vectors and graph, made by `method`, of a build; None if they are missing or damaged."""
         try:
             vectors = np.load(build_dir / VECTORS, allow_pickle=False)
             with np.load(build_dir / GRAPH, allow_pickle=False) as arrays:
@@ -191,7 +191,7 @@ def _earlier_lists(graph: KnnGraph, k: int) -> NDArray[np.int64] | None:
 
 
 def _rows_in(earlier: NDArray[np.float16], rounded: NDArray[np.float16]) -> NDArray[np.int64]:
-    """Returns for every vector the row of an equal one in an earlier array, each row once, or -1."""
+    """Returns for every vector the row of an equal one in an earlier array, or -1; no row is used twice."""
     found = np.full(len(rounded), -1, np.int64)
     both = min(len(earlier), len(rounded))
     # After an edit, the rows before and after it are usually unchanged.

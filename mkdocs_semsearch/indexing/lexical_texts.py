@@ -67,7 +67,7 @@ def _by_page(
     contents: ContentCache,
     words_of: Callable[[ChunkedPage], _Words],
 ) -> dict[int, _Words]:
-    """Returns a JSON value for each of some pages; a value that is cached is not made again."""
+    """Returns the result of `words_of`, a JSON value, for the pages with these numbers, from the cache if possible."""
     prefix = kind + texts_code().encode()
     keys = {number: digest_of(prefix + digests[number]) for number in numbers}
     known = contents.get(keys.values())
@@ -83,7 +83,7 @@ def _by_page(
 
 
 def _read_together(values: Sequence[bytes]) -> list[Any]:
-    """Reads JSON values, which then share equal keys, in less time; if one of them is damaged, None for each."""
+    """Reads JSON values in one call, which is faster and shares equal keys; if one is damaged, returns only None."""
     try:
         found: list[Any] = json.loads(b"[" + b",".join(values) + b"]")
     except ValueError:
@@ -102,7 +102,7 @@ def _read(value: bytes | None, chunks: int) -> list[Sequence[str]] | None:
 
 @cache
 def texts_code() -> str:
-    """Returns a hash of the code that prepares texts, so that a new version uses no old cache entries."""
+    """Returns a hash of the code that prepares texts, so that a new version does not use old cache entries."""
     files = (analyzers.__file__, compounds.__file__, extra_words.__file__, languages.__file__, terms.__file__, __file__)
     return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
@@ -225,7 +225,7 @@ class SiteTexts:
 
 
 class _TermsOfChunks:
-    """Splits texts into terms; a site repeats its words, so those of a word are found once."""
+    """Splits texts into terms; those of a word are cached, because a site repeats its words."""
 
     def __init__(self, of_field: Mapping[str, tantivy.TextAnalyzer]) -> None:
         """Takes the analyzers by field name."""

@@ -33,7 +33,7 @@ _MOST_RUNS = 6
 four, 1.4 with seven), and from eight on Tantivy would merge them."""
 
 _RUN_GROWTH = 1.1
-"""Factor between two least sizes of a segment. There are few such sizes, so an edit rarely changes that of all runs."""
+"""Factor between two possible least sizes of a segment. As these are few, an edit rarely changes the least size."""
 
 _CUT_BELOW = 16
 """A page whose digest begins with a byte below this, one page in sixteen, may begin a segment; chosen, not measured."""
@@ -55,14 +55,14 @@ def write_lexical_runs(
     earlier: Path | None,
     handed_over: Callable[[], object] = lambda: None,
 ) -> None:
-    """Writes the index of a site in a few segments, and takes those without a changed page from an earlier index.
+    """Writes the index of a site in a few segments, and reuses those without a changed page from an earlier index.
 
     Args:
         site: the texts of the site.
         folder: folder to create; must not exist.
         build_id: identifier of the new build, under which its segments are cached.
         earlier: folder of a build whose segments may be taken; their files are linked, or else copied.
-        handed_over: called when Tantivy has the texts of the last new segment; what it does with them needs no Python.
+        handed_over: called when Tantivy has all texts; from then on it works without the interpreter's lock.
 
     Raises:
         OSError: the folder cannot be written.
@@ -79,7 +79,7 @@ def write_lexical_runs(
         # Tantivy lists its segments in any order. Sort them by row, so that equal scores keep the order of the site.
         segments = [known.get(run.key) or written[run.key] for run in runs]
         meta = json.loads((folder / _META).read_text(encoding="utf-8"))
-        (folder / _META).unlink()  # Tantivy lets only its own user read it; a new file gets the usual permissions
+        (folder / _META).unlink()  # Tantivy makes it readable only for this user; a new file gets the usual permissions
         (folder / _META).write_text(json.dumps({**meta, "segments": segments}), encoding="utf-8")
     entries = {run.key: segment for run, segment in zip(runs, segments, strict=True)}
     site.contents.put({_segments_key(build_id): json.dumps(entries).encode()})
@@ -92,7 +92,7 @@ def _take_segment(segment: Mapping[str, Any], source: Path, target: Path) -> Non
     for file in files:
         try:
             os.link(file, target / file.name)  # nothing ever writes into the files of a build
-        except OSError:  # not every file system has links, and none to another one
+        except OSError:  # some file systems have no links, and no link leads to another file system
             shutil.copyfile(file, target / file.name)
 
 
@@ -119,7 +119,7 @@ def _runs(site: SiteTexts) -> list[_Run]:
 
 @cache
 def _code() -> str:
-    """Returns a hash of the code that prepares and writes texts, so that a new version takes no old segments."""
+    """Returns a hash of the code that prepares and writes texts, so that a new version does not reuse old segments."""
     return digest_of(texts_code().encode() + Path(__file__).read_bytes()).hex()
 
 
@@ -179,7 +179,7 @@ def _clean_folder(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _lexical_writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
-    """Opens an index that takes terms joined by spaces, which need no other analyzer than that of identifiers."""
+    """Opens an index for terms joined by spaces; the analyzer of identifiers, which splits at spaces, is enough."""
     import tantivy
 
     opened = tantivy.Index(lexical_schema(), path=str(folder))
