@@ -169,7 +169,7 @@ def _open_published(url: str, embedder: Embedder | None, verify: bool | None, st
 
 
 def _environment_defaults() -> QueryOptions:
-    """Returns the options of queries that environment variables set.
+    """Returns the query options that environment variables set.
 
     Raises:
         ConfigurationError: a value is invalid.

@@ -51,7 +51,7 @@ def reason(error: Exception) -> str:
     """Returns what went wrong, without the number and the path that Python puts into the text of a system error."""
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
-    if isinstance(error, OSError) and re.fullmatch(r"\d+ requested and \d+ written", str(error)):  # as NumPy says it
+    if isinstance(error, OSError) and re.fullmatch(r"\d+ requested and \d+ written", str(error)):  # NumPy, disk full
         return os.strerror(errno.ENOSPC)
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
@@ -134,7 +134,7 @@ class PageNotFoundError(QueryError):
     """The index has no page with that path; the message names a page that may be meant, if one is given."""
 
     def __init__(self, path: str, meant: str | None = None) -> None:
-        advice = "a path is that of the source file below the docs folder, as in page.path of a result."
+        advice = "give the path of the source file relative to the docs folder, as in page.path of a result."
         if meant is not None:
             advice = f"did you mean {meant!r}?"
         super().__init__(f"No page {path!r} in this index: {advice}", field="path")
@@ -145,5 +145,5 @@ class PageNotFoundError(QueryError):
 
 
 def is_panic(error: BaseException) -> bool:
-    """Returns whether an exception is a panic; compares the class name, because the class cannot be imported."""
+    """Returns whether an exception is a panic of a Rust library; compares names, as its class cannot be imported."""
     return type(error).__name__ == "PanicException" and not isinstance(error, Exception)

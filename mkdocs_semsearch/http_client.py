@@ -38,7 +38,7 @@ SECONDS_TO_STOP = 2.0
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
-"""Seconds of the first pause, which doubles with every attempt, and of the longest accepted pause. Not measured."""
+"""Seconds of the longest accepted pause, and of the first pause, which doubles with every attempt. Not measured."""
 
 LARGEST_REPLY = 256 * 1024 * 1024
 """Greatest size of a reply in bytes; 2,048 vectors of 3,072 dimensions as JSON text have about half of it."""
@@ -49,7 +49,7 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @contextmanager
 def environment_read() -> Iterator[None]:
-    """Converts the errors of an HTTP client that is created in this block: it reads the environment.
+    """Converts the errors that an unusable environment causes when an HTTP client is created in this block.
 
     Raises:
         ConfigurationError: the environment names certificates or a proxy that cannot be used.
@@ -59,7 +59,7 @@ def environment_read() -> Iterator[None]:
     except OSError as error:
         raise ConfigurationError(
             f"The certificates that the environment variable SSL_CERT_FILE names cannot be loaded ({reason(error)}): "
-            "let it name a file with certificates in PEM form, or unset it."
+            "set it to a file with certificates in PEM format, or unset it."
         ) from error
     except Exception as error:
         # `InvalidURL` of httpx and httpx2 is not a ValueError.
@@ -67,7 +67,7 @@ def environment_read() -> Iterator[None]:
         if not is_address or not getproxies():
             raise
         raise ConfigurationError(
-            "The proxy in the environment cannot be used: let ALL_PROXY, HTTPS_PROXY and HTTP_PROXY name one as in "
+            "The proxy in the environment cannot be used: set ALL_PROXY, HTTPS_PROXY and HTTP_PROXY to a URL such as "
             "http://proxy.example.org:3128, or unset them; a SOCKS proxy (socks5://) needs the package socksio."
         ) from error
 
@@ -159,7 +159,7 @@ class HttpClient:
             return self._running
 
     def _start_anew(self) -> None:
-        """Leaves the connections to the parent process, because the thread of the event loop is not in a fork."""
+        """Leaves the connections to the parent process: a fork does not have the thread of their event loop."""
         self._lock = threading.Lock()
         if self._running is not None:
             self._running.finalize.detach()
@@ -204,7 +204,7 @@ class _Loop:
         self._exchanges: set[asyncio.Task[Any]] = set()
         thread = threading.Thread(target=self.loop.run_forever, name="semsearch-http", daemon=True)
         thread.start()
-        # Embedders have no `close`, and a connection left open is a warning.
+        # Embedders have no `close`, and Python warns about a connection left open.
         self.finalize = weakref.finalize(owner, _stop, self.loop, self._client, self._exchanges, thread)
 
     async def exchange(self, request: _Request, seconds: float) -> Reply:
@@ -260,7 +260,8 @@ def _next_place(url: str, location: str) -> str:
     """Returns the target of a redirect.
 
     Raises:
-        ConnectionError: the target is no address, or on another host, which may be reachable for this machine only.
+        ConnectionError: the target is not an address, or is on another host, which only this machine may be able to
+            reach.
     """
     try:
         here, there = urlsplit(url), urlsplit(urljoin(url, location))
@@ -330,7 +331,7 @@ class JsonEndpoint:
             longest_wait: seconds of the longest pause between two attempts.
 
         Raises:
-            ConnectionError: all attempts failed, or the server asks for a longer pause.
+            ConnectionError: all attempts failed, or the server asks for a pause above `longest_wait`.
         """
         body = json.dumps(payload).encode()
         problem = ""

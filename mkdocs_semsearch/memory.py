@@ -1,6 +1,6 @@
 """Limits the memory that libraries reserve, and the work of the garbage collector.
 
-The number of arenas of glibc is always limited, and further if the address space is.
+The number of glibc's arenas is always limited, and more strictly if the address space is limited.
 
 If the address space is limited (`ulimit -v`, RLIMIT_AS), libraries must reserve little of it. By default Arrow's
 allocator reserves 1 GB, the C library 64 MB for each of a few threads, OpenBLAS 32 MB for each concurrent matrix
@@ -41,8 +41,8 @@ THREADS = max(4, min(32, 2 * (os.cpu_count() or 1)))
 STACK = 2 << 20
 _RESERVE_LITTLE = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _ARENAS = 2
-"""Number of glibc's arenas, in each of which freed memory stays. With one for each thread, a server under load has some
-10 MB more, and a preview of 14,000 chunks after twelve edits 100 MB more (665 instead of 562 MB)."""
+"""Number of glibc's arenas, in each of which freed memory stays. With one for each thread, a server under load has
+about 10 MB more, and a preview of 14,000 chunks after twelve edits 100 MB more (665 instead of 562 MB)."""
 
 _VARIABLE = "MALLOC_ARENA_MAX"
 _M_ARENA_MAX = -8
@@ -63,7 +63,7 @@ def keep_within_limit(index_bytes: int) -> None:
     limit = _limit()
     if limit is None:
         limit_arenas()
-        os.environ.setdefault(_VARIABLE, str(_ARENAS))  # for the processes that embed
+        os.environ.setdefault(_VARIABLE, str(_ARENAS))  # inherited by the processes that embed
         return
     needed = NEEDED + index_bytes
     if limit < needed:
@@ -72,7 +72,7 @@ def keep_within_limit(index_bytes: int) -> None:
             f"(ulimit -v {limit >> 10}): allow more, or limit the memory in use instead, as containers do."
         )
     threading.stack_size(STACK)
-    os.environ[_VARIABLE] = "1"  # not a choice here: a second arena reserves 64 MB
+    os.environ[_VARIABLE] = "1"  # whatever was set: a second arena reserves 64 MB
     for name, value in _RESERVE_LITTLE.items():
         os.environ.setdefault(name, value)
     library = _glibc()
@@ -82,7 +82,7 @@ def keep_within_limit(index_bytes: int) -> None:
 
 
 def limit_arenas() -> None:
-    """Limits the arenas of glibc in this process, unless `MALLOC_ARENA_MAX` does, which is read only at its start."""
+    """Limits the arenas of glibc in this process, unless `MALLOC_ARENA_MAX`, which glibc reads at its start, is set."""
     library = _glibc()
     if library is not None and _VARIABLE not in os.environ:
         library.mallopt(_M_ARENA_MAX, _ARENAS)
@@ -119,8 +119,8 @@ def cached_method(method: Callable[Given, Result], size: int) -> Callable[Given,
 
 
 def _glibc() -> ctypes.CDLL | None:
-    """Returns the C library, or None if it is another one."""
-    import ctypes  # takes some milliseconds, which no command of MkDocs but a build should pay
+    """Returns the C library if it is glibc, else None."""
+    import ctypes  # takes milliseconds, which only a build should pay, not other commands of MkDocs
 
     library = ctypes.CDLL(None) if sys.platform == "linux" else None
     return library if hasattr(library, "pthread_setattr_default_np") else None
@@ -145,7 +145,7 @@ def threads_that_fit(most: int) -> int:
 
 
 def memory_in(field: str) -> int:
-    """Returns a size in bytes from the status of this process, such as `VmHWM`; 0 if this system does not tell."""
+    """Returns a size in bytes from the status of this process, such as `VmHWM`; 0 if the system has none."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -32,12 +32,12 @@ def theme_dir() -> Path:
 
 
 def widget_strings(language: str, folders: Iterable[Path] = ()) -> tuple[str, dict[str, str]]:
-    """Returns the texts of the widget by name, and their language: English if there is no translation.
+    """Returns the language of the widget's texts, and the texts by name: English if there is no translation.
 
     Args:
         language: language of the site, see `language_of_texts`.
-        folders: folders whose `assets/semsearch/` may have a translation of its own, the first one first. A file that
-            cannot be read as a JSON object counts as no translation.
+        folders: folders whose `assets/semsearch/` may have a translation that replaces ours, in order of preference. A
+            file that is not a JSON object is ignored, and English is used.
     """
     ours = theme_dir()
     english = _texts(ours / _STRINGS / "en.json")
@@ -76,7 +76,7 @@ def _texts(file: Path) -> Any:
 def language_of_texts(tag: str) -> str:
     """Returns the language in which texts are shown for a tag such as `de`, `de-CH` or `de_CH`.
 
-    Of Chinese, `zh-Hant`, `zh-TW`, `zh-HK` and `zh-MO` are written in traditional characters, but not `zh-Hans-HK`.
+    For `zh-Hant`, `zh-TW`, `zh-HK` and `zh-MO`, but not `zh-Hans-HK`, this is Chinese in traditional characters.
     """
     first, *others = tag.lower().replace("_", "-").split("-")
     return "zh-hant" if first == "zh" and "hans" not in others and not _TRADITIONAL.isdisjoint(others) else first

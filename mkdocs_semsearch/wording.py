@@ -22,7 +22,7 @@ JOINERS = "\u200c\u200d"
 
 
 def visible(text: str, kept: str = "") -> str:
-    """Removes invisible characters, and replaces control characters by spaces: a terminal would obey them.
+    """Removes invisible characters, and replaces control characters, which a terminal would obey, with spaces.
 
     Args:
         text: the text.

@@ -173,7 +173,7 @@ def test_a_missing_index_is_a_sentence(run, tmp_path, arguments):
     ("variable", "value", "part"),
     [
         ("SSL_CERT_FILE", "/nowhere.pem", "SSL_CERT_FILE names cannot be loaded (No such file or directory)"),
-        ("ALL_PROXY", "socks://127.0.0.1:9", "let ALL_PROXY, HTTPS_PROXY and HTTP_PROXY name one"),
+        ("ALL_PROXY", "socks://127.0.0.1:9", "set ALL_PROXY, HTTPS_PROXY and HTTP_PROXY to a URL"),
         ("ALL_PROXY", "socks5://127.0.0.1:9", "needs the package socksio"),
         ("HTTPS_PROXY", "http://[::1", "The proxy in the environment cannot be used"),
     ],

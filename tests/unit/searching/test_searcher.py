@@ -541,7 +541,7 @@ def test_an_address_in_place_of_a_path_is_refused_with_the_path(searcher, addres
     for ask in (searcher.page, searcher.related):
         with pytest.raises(PageNotFoundError, match=rf"^No page '{address}' in this index: did you mean 'keys\.md'\?$"):
             ask(address)
-    with pytest.raises(PageNotFoundError, match="a path is that of the source file"):
+    with pytest.raises(PageNotFoundError, match="give the path of the source file"):
         searcher.page("nowhere/")
 
 
