@@ -34,7 +34,7 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
         options: the options of `open_model`, `open_onnx` or `open_openai`.
 
     Raises:
-        ConfigurationError: the kind is unknown, or does not have an option.
+        ConfigurationError: the kind is unknown, or has no option of that name.
         ModelNotFoundError: the model is neither on disk nor reachable.
     """
     open_kind, _ = _openers(kind)
@@ -56,12 +56,12 @@ def open_embedder(kind: str = "sentence-transformers", model: str = DEFAULT_MODE
 def reopen_embedder(identity: EmbedderIdentity) -> Embedder:
     """Opens the embedder that an index names in its manifest, for queries.
 
-    The options that decide the vectors are those of the index; where a model is found, such as the URL of an endpoint,
-    comes from this machine.
+    The options that determine the vectors are those of the index; this machine decides where a model is found, such as
+    the URL of an endpoint.
 
     Raises:
         ModelNotFoundError: the model is neither on disk nor reachable.
-        EmbeddingError: the model of that name does not have the weights with which the index was embedded.
+        EmbeddingError: the model found under that name is not the one that embedded the index.
         ConfigurationError: the index names a kind of embedder that this version does not support.
     """
     _, reopen_kind = _openers(identity.kind)

@@ -92,7 +92,7 @@ def folder_in_environment() -> str | None:
         return None
     found = _as_folder(given)
     if isinstance(found, str):
-        raise ConfigurationError(f"Environment variable {FOLDER_VARIABLE}: {given!r} is no model: {found}.")
+        raise ConfigurationError(f"Environment variable {FOLDER_VARIABLE}: {given!r} is not a model: {found}.")
     return str(found)
 
 
@@ -274,10 +274,10 @@ def _files_of_any_name(path: Path, with_weights: set[Path]) -> Iterator[Path]:
     modules = _read_modules(path)
     others = {_folder_of(path, module) for module in modules if _is_other(module)}
     for folder in (_module_folders(path, modules) - with_weights) | (others - {path}):
-        yield from (file for file in folder.rglob("*") if file.is_file() and _may_decide(file.relative_to(folder)))
+        yield from (file for file in folder.rglob("*") if file.is_file() and _may_matter(file.relative_to(folder)))
     if path in others:
         files = (file for file in path.iterdir() if file.suffix in (".json", ".npy", ".bin", ".txt"))
-        yield from (file for file in files if file.name != "config_sentence_transformers.json")  # names prompts
+        yield from (file for file in files if file.name != "config_sentence_transformers.json")  # prompts do not count
     if any(map(_has_own_code, modules)):
         yield from path.glob("*.py")
 
@@ -309,8 +309,8 @@ def _module_folders(path: Path, modules: list[dict[str, Any]]) -> set[Path]:
     return {folder for folder in folders if path in folder.parents}
 
 
-def _may_decide(file: Path) -> bool:
-    """Returns whether a file of a module may decide its vectors, rather than being hidden, compiled or a text."""
+def _may_matter(file: Path) -> bool:
+    """Returns whether a file of a module may affect its vectors: not if it is hidden, compiled or Markdown."""
     return file.suffix.lower() not in (".md", ".pyc") and not any(part.startswith(".") for part in file.parts)
 
 
@@ -400,5 +400,5 @@ def _read_json(path: Path, *, kind: type = dict) -> Any:
     except (ValueError, OSError) as error:
         raise EmbeddingError(f"{path} cannot be read ({error}): fetch the model again.") from error
     if not isinstance(value, kind):
-        raise EmbeddingError(f"{path} has other content than expected: fetch the model again.")
+        raise EmbeddingError(f"{path} does not contain what was expected: fetch the model again.")
     return value

@@ -47,7 +47,7 @@ def load_query_encoder(
     Args:
         folder: a folder with `encoder.onnx`, `tokenizer.json` and `encoder.json`.
         threads: threads for one query; by default the environment's `SEMSEARCH_ENCODER_THREADS`, else one.
-            Queries that come from several threads are encoded side by side in any case.
+            Queries that come from several threads are encoded in parallel in any case.
         prompts: prefixes for queries and for documents, instead of those in `encoder.json`.
 
     Raises:
@@ -174,7 +174,7 @@ def _read_settings(file: Path) -> dict[str, Any]:
             return {name: settings[name] for name in ("identity", "lower_case", "quantized")}
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise EmbeddingError(f"{file} is damaged ({error}): rebuild the index.") from error
-    raise EmbeddingError(f"{file} has format {found!r}, this version reads {FORMAT}: rebuild the index.")
+    raise EmbeddingError(f"{file} has format {found!r}, but this version reads {FORMAT}: rebuild the index.")
 
 
 def _identity(settings: dict[str, Any]) -> EmbedderIdentity:
@@ -239,14 +239,14 @@ FOLDER = Path(__file__).with_name("default_encoder")
 
 @cache
 def default_tokens() -> frozenset[str]:
-    """Returns the tokens of the default model, of which the token table has only the more frequent ones."""
+    """Returns all tokens of the default model; the token table has only the more frequent ones."""
     return frozenset(json.loads((FOLDER / TOKENIZER).read_text(encoding="utf-8"))["model"]["vocab"])
 
 
 def is_default_encoder(identity: EmbedderIdentity) -> bool:
     """Returns whether vectors of the default encoder can be compared with those of `identity`.
 
-    The weights, the tokenizer and the pooling must be the same, which the fingerprint says. Prompts may differ, because
+    The weights, the tokenizer and the pooling must be the same, as the fingerprint shows. Prompts may differ, because
     they are only put before texts; 8-bit and float32 weights give comparable vectors.
     """
     own = _default_identity()
@@ -281,7 +281,7 @@ class DefaultEmbedder(OnnxEmbedder):
         Args:
             query_prompt: prefix for queries; the model itself has none.
             document_prompt: the same for documents.
-            threads: threads for one text; several texts are encoded side by side in any case.
+            threads: threads for one text; several texts are encoded in parallel in any case.
         """
         super().__init__(FOLDER, threads=threads, prompts=(query_prompt or "", document_prompt or ""))
 

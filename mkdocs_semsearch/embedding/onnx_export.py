@@ -40,7 +40,7 @@ from mkdocs_semsearch.errors import EmbeddingError, MissingExtraError, reason
 NOT_INSTALLED = 'onnx or onnxruntime is not installed: run pip install "mkdocs-semsearch[models]"'
 FAILURE = "failure.json"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""Numbers of the errors of a full disk. Any other, such as a missing compiler, is an error of the model's own code."""
+"""Error numbers of a full disk. Any other OSError, such as for a missing compiler, comes from the model's own code."""
 
 # Part of the cache key: increase it if the export of the same model changes.
 RECIPE = 2
@@ -251,7 +251,7 @@ def why_not_traceable(embedder: SentenceTransformerEmbedder) -> str | None:
         return "the model leaves its prompt out of pooling, which the exported encoder cannot do"
     size = sum(file.stat().st_size for file in folder.path.rglob("*.safetensors"))
     if size > LARGEST_WEIGHTS:
-        return f"the weights have {size / 1e9:.1f} GB, more than one ONNX file can hold"
+        return f"the weights take {size / 1e9:.1f} GB, more than one ONNX file can hold"
     return None
 
 

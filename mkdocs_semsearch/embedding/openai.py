@@ -30,7 +30,7 @@ BATCH_CHARACTERS = 100_000
 
 # A token of ordinary text has about this many characters or more; texts that turn out longer are cut and sent again.
 CHARACTERS_PER_TOKEN = 4
-# A single "token" is the key of some services: "Invalid API token" is not about the length.
+# The word "token" alone may mean a key: "Invalid API token" is not about the length.
 TOO_LONG = re.compile(r"tokens|token (?:count|limit)|too (?:long|large|many)|context|length|exceed", re.IGNORECASE)
 SHORTEST_CUT = 64
 """Number of characters below which a text is not cut further. Chosen, not measured."""
@@ -38,7 +38,7 @@ SHORTEST_CUT = 64
 # Two attempts and the pause must fit into the 10 s of a request, so that the server can still answer in text-only mode.
 QUERY_TIMEOUT = 4.0
 QUERY_PAUSE = 1.0
-"""Seconds of the longest pause between them. A rate limit mostly asks for more, and would only occupy the worker."""
+"""Longest pause between them in seconds. Rate limits mostly ask for more, which would only occupy the worker."""
 
 QUERY_RETRIES = 1
 """Number of retries for a query; few, because a reader is waiting."""
@@ -178,7 +178,7 @@ def _embeddings_address(place: str, base_url: str) -> SplitResult:
 
 
 def reopen_openai(identity: EmbedderIdentity) -> OpenAIEmbedder:
-    """Opens the endpoint that an index was embedded by; its address comes from the environment, see `open_openai`.
+    """Opens the endpoint that embedded an index; its address comes from the environment, see `open_openai`.
 
     Raises:
         ConfigurationError: the identity is not one of an `OpenAIEmbedder`, or the environment has an invalid address.
@@ -233,7 +233,7 @@ class OpenAIEmbedder:
     @property
     def identity(self) -> EmbedderIdentity:
         """Model and settings that decide the vectors; sends one request if the dimension was not set."""
-        # Only a build has to ask: an index names the dimension. So no reader is waiting.
+        # Only a build has to ask, because an index states the dimension; so no reader is waiting.
         return self._identified("document")
 
     def _identified(self, role: Role) -> EmbedderIdentity:

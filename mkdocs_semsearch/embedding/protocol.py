@@ -106,7 +106,7 @@ def _checked(vectors: ArrayLike, count: int) -> NDArray[np.float32]:
         raise EmbeddingError(
             f"The embedder returned an array of shape {list(rows.shape)} for {count} texts: each needs one row."
         )
-    if not np.isfinite(rows).all():  # compared with anything, NaN gives no results, which looks like a good answer
+    if not np.isfinite(rows).all():  # NaN matches nothing, which would look like a correct empty result
         raise EmbeddingError("The embedder returned NaN or infinity: its vectors cannot be used.")
     return rows
 

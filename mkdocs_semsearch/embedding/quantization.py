@@ -1,7 +1,7 @@
 """Turns the large weights of a traced model into 8 bits, in one of two ways.
 
-`quantize_weights` is for nearly every model. It uses ONNX Runtime's fastest products, in which one scale is for all
-activations of a product. A few columns of the activations are many times as large as the others and would cost most of
+`quantize_weights` is for nearly every model. It uses ONNX Runtime's fastest products, in which all activations of a
+product share one scale. A few columns of the activations are many times as large as the others and would cost most of
 the precision, so they stay in float32 (Dettmers et al.: LLM.int8(), 8-bit Matrix Multiplication for Transformers at
 Scale, NeurIPS 2022). The largest ones are mostly the same for every text, so a few texts show which they are.
 
@@ -257,7 +257,7 @@ def _columns_in_8_bits(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], N
 
     x86 processors without VNNI add two neighbouring products in 16 bits. With an activation of up to 255 they overflow
     unless two neighbouring weights of the same sign add up to at most 128, so the scale is chosen for that. Without
-    it, the same index gives other vectors on such a processor (cosine .994 in place of 1).
+    it, the same text gets another vector on such a processor (cosine .994 in place of 1).
     """
     padded = np.concatenate([weight, np.zeros((len(weight) % 2, weight.shape[1]), np.float32)])
     pairs = padded.reshape(-1, 2, weight.shape[1])

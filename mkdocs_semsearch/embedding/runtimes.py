@@ -73,7 +73,7 @@ def open_model(
         query_prompt: prefix for queries instead of the one in the model's configuration (E5 models need `query: `, but
             their configuration does not say so).
         document_prompt: the same for documents.
-        threads: threads of ONNX Runtime for one text; several texts are encoded side by side in any case.
+        threads: threads of ONNX Runtime for one text; several texts are encoded in parallel in any case.
         cache_dir: folder for the export; by default `mkdocs-semsearch` in the user's cache folder.
 
     Raises:
@@ -89,7 +89,7 @@ def open_model(
     of_torch = [name for name, is_set in given.items() if is_set]
     if runtime == "onnx" and of_torch:
         raise ConfigurationError(
-            f"embedder.{of_torch[0]}: only PyTorch has it: leave it out, or set embedder.runtime to torch."
+            f"embedder.{of_torch[0]}: only PyTorch has this option: leave it out, or set embedder.runtime to torch."
         )
     wants_torch = runtime == "torch" or bool(of_torch)
     if chooses_default_model(model, revision) and not wants_torch and (runtime == "onnx" or not _runs_on_card(model)):
@@ -98,7 +98,7 @@ def open_model(
     if runtime != "torch" and chooses_default_model(model) and find_spec("sentence_transformers") is None:
         option = [*of_torch, "revision"][0]
         raise MissingExtraError(
-            f"embedder.{option}: only PyTorch has it, which is not installed: leave it out, or run {INSTALL}."
+            f"embedder.{option}: only PyTorch has this option, and it is not installed: leave it out, or run {INSTALL}."
         )
     original = open_sentence_transformer(
         model,
@@ -174,8 +174,8 @@ def open_onnx(
 
 
 _NAME = re.compile(r"[^/\\~.][^/\\]*(?:/[^/\\.][^/\\]*)?")
-"""A hub id, or the last component of a folder, see `EmbedderIdentity`. A manifest cannot name the folder of the files
-that have just been downloaded, where nothing limits an encoder.
+"""A hub id, or the last component of a folder, see `EmbedderIdentity`. So a manifest cannot name the folder of its own
+downloaded files, whose encoder would run here without limits.
 """
 
 
@@ -188,7 +188,7 @@ def reopen_model(identity: EmbedderIdentity) -> Embedder:
         return load_default_encoder(identity)
     if not _NAME.fullmatch(identity.model):
         raise ModelNotFoundError(
-            f"The index names its model {identity.model[:200]!r}, which is no name of a model: build the index again."
+            f"The index names its model {identity.model[:200]!r}, which is not a model's name: build the index again."
         )
     return open_model(
         folder_in_environment() or identity.model,
@@ -227,7 +227,7 @@ class OnnxModelEmbedder:
         self._falls_back = falls_back
         self._lock = threading.RLock()
         self._embedder: OnnxEmbedder | SentenceTransformerEmbedder | None = None
-        # Asked here, because an earlier version may have cached an export of a model that cannot be exported.
+        # Checked here, because an earlier version may have cached an export of a model that cannot be exported.
         self._failure: str | None = why_not_traceable(original)
 
     @property

@@ -23,7 +23,7 @@ from mkdocs_semsearch.artifact import EmbedderIdentity
 from mkdocs_semsearch.embedding.model_files import DEFAULT_MODEL
 
 _SHIPPED_DIMENSION = 384
-Likeness = Callable[[Sequence[str]], NDArray[np.float32]]
+Similarity = Callable[[Sequence[str]], NDArray[np.float32]]
 
 CONTINUATION = "##"
 """Prefix of a token that does not begin its word."""
@@ -120,7 +120,7 @@ class TokenTable:
         length = float(np.linalg.norm(total))
         return np.asarray(total / length if length else total, np.float32)
 
-    def likeness_to(self, vector: NDArray[np.float32]) -> Likeness:
+    def similarity_to(self, vector: NDArray[np.float32]) -> Similarity:
         """Returns a function that computes the cosines of texts with a vector of the model; zero without known tokens.
 
         The vector is projected into the reduced space, which preserves angles, because projecting all rows back would

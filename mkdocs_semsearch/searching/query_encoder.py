@@ -26,7 +26,7 @@ from mkdocs_semsearch.errors import ConfigurationError, EmbedderUnavailableError
 from mkdocs_semsearch.searching.excerpts import NearestSentence
 
 if TYPE_CHECKING:
-    from mkdocs_semsearch.embedding.token_table import Likeness, TokenTable
+    from mkdocs_semsearch.embedding.token_table import Similarity, TokenTable
 
 _SECONDS: ContextVar[dict[str, float] | None] = ContextVar("semsearch_stages", default=None)
 
@@ -284,12 +284,12 @@ def nearest_sentence(open_table: Callable[[], TokenTable | None], vector: NDArra
     """
 
     @functools.cache
-    def likeness() -> Likeness | None:
+    def similarity() -> Similarity | None:
         table = open_table()
-        return None if table is None else table.likeness_to(vector)
+        return None if table is None else table.similarity_to(vector)
 
     def nearest(sentences: Sequence[str]) -> int | None:
-        compare = likeness()
+        compare = similarity()
         return None if compare is None else int(np.argmax(compare(sentences)))
 
     return nearest

@@ -51,7 +51,7 @@ def test_auto_is_torch_where_there_is_one(model, monkeypatch):
 @pytest.mark.parametrize("option", [{"device": "cpu"}, {"precision": "float32"}, {"batch_size": 4}])
 def test_options_of_torch_choose_torch(model, no_card, option):
     assert isinstance(opened(model, runtime="auto", **option), SentenceTransformerEmbedder)
-    with pytest.raises(ConfigurationError, match=f"{next(iter(option))}: only PyTorch has it"):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(option))}: only PyTorch has this option"):
         opened(model, runtime="onnx", **option)
 
 

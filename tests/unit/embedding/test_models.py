@@ -119,7 +119,7 @@ def test_a_model_on_the_hub_is_not_fetched_where_nothing_could_run_it(monkeypatc
 )
 def test_an_option_that_needs_torch_with_the_default_model_is_named(monkeypatch, name, options):
     monkeypatch.setattr("mkdocs_semsearch.embedding.runtimes.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=rf"embedder\.{name}: only PyTorch has it, .*leave it out, or run pip"):
+    with pytest.raises(MissingExtraError, match=rf"embedder\.{name}: only PyTorch has this option, .*or run pip"):
         open_embedder(**options)
 
 
@@ -363,7 +363,7 @@ def test_the_environment_says_where_the_model_of_an_index_is(tmp_path, monkeypat
 
 def test_a_folder_in_the_environment_without_a_model_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("SEMSEARCH_EMBEDDER_MODEL", str(tmp_path))
-    with pytest.raises(ConfigurationError, match=r"Environment variable SEMSEARCH_EMBEDDER_MODEL: .* is no model"):
+    with pytest.raises(ConfigurationError, match=r"Environment variable SEMSEARCH_EMBEDDER_MODEL: .* is not a model"):
         embedding.check_environment()
 
 

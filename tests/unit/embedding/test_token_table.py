@@ -16,11 +16,11 @@ def test_the_shipped_table_is_small_and_rates_similar_texts_higher():
     table = shipped_table()
     assert len(table.vocabulary.tokens) > 5000
 
-    def likeness(one, other):
+    def similarity(one, other):
         return float(table.embed(one) @ table.embed(other))
 
-    assert likeness("delete a user", "remove an account") > likeness("delete a user", "network interface") + 0.2
-    assert likeness("how do I log in", "authentication") > likeness("how do I log in", "database migration")
+    assert similarity("delete a user", "remove an account") > similarity("delete a user", "network interface") + 0.2
+    assert similarity("how do I log in", "authentication") > similarity("how do I log in", "database migration")
 
 
 def test_the_nearest_sentence_is_chosen_without_the_encoder():
@@ -46,5 +46,5 @@ def test_texts_are_compared_as_their_vectors_are(table):
     texts = ["rotate the keys", "", "§", "pumps", "keys keys pump"]
     vector = table.embed("keys and pumps")
     expected = [table.embed(text) @ vector for text in texts]
-    np.testing.assert_allclose(table.likeness_to(vector)(texts), expected, atol=2e-3)
-    assert table.likeness_to(vector)(["§"]).tolist() == [0]
+    np.testing.assert_allclose(table.similarity_to(vector)(texts), expected, atol=2e-3)
+    assert table.similarity_to(vector)(["§"]).tolist() == [0]
