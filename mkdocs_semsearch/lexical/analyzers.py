@@ -31,7 +31,7 @@ _SCRIPTS_MEET = re.compile(f"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_<(`])|(?<=[A-Za-z0-
 _OTHER_WIDTH = re.compile("[\uff01-\uff9f]+")  # full-width Latin letters, half-width kana
 _IN_PAIRS = re.compile(f"[{_UNSPACED}\uff01-\uff9f]+")
 
-# Chinese and Korean characters, most of this plane, are no marks. U+FE00 to U+FE0F select the form of an emoji.
+# Chinese and Korean characters, most of this plane, are not marks. U+FE00 to U+FE0F select the form of an emoji.
 _WITH_MARKS = (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xFB00, 0xFE00), *range(0xFE10, 0x10000))
 COMBINING_MARKS = "".join(character for character in map(chr, _WITH_MARKS) if unicodedata.category(character)[0] == "M")
 """Accents, vowel signs and their like, which belong to a word but do not match `\\w`: words of Hindi have many."""
@@ -221,7 +221,7 @@ def identifier_forms(word: str) -> tuple[str, ...]:
 
     For example, `--no-livereload` has the forms `--no-livereload` and `no-livereload`, `app.include_router()` has
     `app.include_router` and `include_router`, `<details>` has `<details>` and `details`, and `v1.28` also has `1.28`.
-    Names inside of code are forms, too: `get_secret` of `get_secret("name")`, and `message_id` of `"message_id":"1"`.
+    Names inside code are forms, too: `get_secret` of `get_secret("name")`, and `message_id` of `"message_id":"1"`.
     """
     return _forms(word) if len(word) <= MAX_IDENTIFIER_LENGTH else ()
 
@@ -251,7 +251,7 @@ def _names(word: str) -> tuple[str, ...]:
 def joined_name(word: str) -> str | None:
     """Returns a name with its parts joined, lower-cased: `groupby` for `group_by`, `nodejs` for `Node.js`.
 
-    A plain word is such a name itself. What follows a point must be short. None for numbers, short names, names
+    A plain word is its own joined name. What follows a dot must be short. None for numbers, short names, names
     of more than two parts, whose joined form readers rarely type, and everything else, such as addresses.
     """
     bare = _bare_name(word.lower())
@@ -260,9 +260,9 @@ def joined_name(word: str) -> str | None:
 
 
 def is_code(word: str) -> bool:
-    """Returns whether a word is written as code only: `user_id`, `include()`, `--flag`, `siteUrl`, `mkdocs.yml`.
+    """Returns whether a word can only be code: `user_id`, `include()`, `--flag`, `siteUrl`, `mkdocs.yml`.
 
-    Other identifiers are words of a sentence, too: `built-in`, `and/or`, `e.g`, `OpenAPI`, `macOS`, `v2`.
+    Other identifiers may also be words of a sentence: `built-in`, `and/or`, `e.g`, `OpenAPI`, `macOS`, `v2`.
     """
     return bool(_WRITTEN_AS_CODE.search(word) or _NAME_WITH_HUMPS.fullmatch(word) or _FILE_NAME.fullmatch(word))
 

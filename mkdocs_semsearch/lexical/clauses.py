@@ -189,7 +189,7 @@ class Clauses:
         """Returns the matcher of a query: it decides which words of a text match.
 
         Stop words and words in more than a fifth of all chunks are ignored. If a question has no other words, only
-        its stop words are ignored; if it has only stop words, none is.
+        its stop words are ignored; if it has only stop words, none is ignored.
         """
         common = COMMON_SHARE * self.chunks
 

@@ -85,7 +85,7 @@ def divide_compound(
 ) -> tuple[str, ...]:
     """Returns the parts of a compound, with the longest possible first part; empty if it cannot be divided.
 
-    The same in `static/compounds.js`.
+    `static/compounds.js` has the same rules.
 
     Args:
         term: a word that the site does not have, as indexed.

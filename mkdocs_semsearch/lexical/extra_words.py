@@ -40,7 +40,7 @@ class PlacedPage(Protocol):
 
 
 _AFTER_THE_NAME = re.compile(r"(?:\s+[-–—|]|:)\s.*|\s+(?:docs|documentation)$", re.IGNORECASE | re.DOTALL)
-"""What a site's name may have behind the product's: `Argo CD - Declarative GitOps`, `Pixi documentation`."""
+"""What a site's name may have after the product's: `Argo CD - Declarative GitOps`, `Pixi documentation`."""
 
 
 def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict[str, str]:
@@ -60,7 +60,7 @@ def home_pins(site_name: str, home: str | None, pins: Mapping[str, str]) -> dict
 
 
 def translations_of(paths: Iterable[str], pages: Iterable[PlacedPage]) -> dict[str, str]:
-    """Returns the pages that have translations, if one of these is among `paths`: path to a name of the whole group."""
+    """Returns path to the name of its group, for pages with translations of which at least one is among `paths`."""
     groups: dict[str, list[str]] = defaultdict(list)
     for page in pages:
         if page.translations:  # equal for all translations of a page
@@ -165,7 +165,7 @@ class ReaderWords:
         return self._by_page(self.home_pins)
 
     def _by_page(self, pins: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
-        """Returns the questions of each page, which is named as in `translations` if it has some."""
+        """Returns the questions of each page, by its path or, if it has translations, the name of its group."""
         questions: dict[str, list[str]] = defaultdict(list)
         for question, path in pins.items():
             questions[self.translations.get(path, path)].append(question)
@@ -237,7 +237,7 @@ _NUMBERS = re.compile(r"^(?:\d+[-_.])+(?=[^\W\d])")
 """Numbers before a name that only put files in order, such as in `02-install.md` and `2026-11-28-release.md`."""
 
 _VERSION = re.compile(r"^(?:version|release|v)[-_.]?(?=\d[\d.]*$)", re.IGNORECASE)
-"""What is in front of a number in names such as `version-2.4`, while readers search for *release notes 2.4*."""
+"""What precedes the number in names such as `version-2.4`, while readers search for *release notes 2.4*."""
 
 _LANGUAGE = re.compile(r"(.+)\.([a-z]{2})(?:[-_][A-Za-z]{2,4})?")
 """Names such as `install.de` and `install.pt-BR`, with which mkdocs-static-i18n marks translations."""

@@ -149,7 +149,7 @@ class Phrases:
 ExactTexts = Callable[[NDArray[np.int32]], Iterable[str]]
 
 _REMEMBERED_PHRASES = 8
-_HITS_A_NAMED_ROW = 4
+_HITS_PER_NAMED_ROW = 4
 """Number of hits that can be read and dropped in the time that Tantivy needs for one row in a filter; measured."""
 
 
@@ -264,7 +264,7 @@ class LexicalIndex:
             return self._best(query, wanted)
         # Tantivy has no bit set filter, so request more hits and drop those that are not allowed.
         reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
-        if _HITS_A_NAMED_ROW * allowed < reach:
+        if _HITS_PER_NAMED_ROW * allowed < reach:
             return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         while True:
             found = self._best(query, reach)
@@ -358,7 +358,7 @@ class LexicalIndex:
     def _run_ahead(self, query: tantivy.Query, limit: int, hits: Future[LexicalHits]) -> None:
         try:
             hits.set_result(self._run(query, limit))
-        except BaseException as error:  # Tantivy's panics are no subclasses of Exception
+        except BaseException as error:  # Tantivy's panics are not subclasses of Exception
             hits.set_exception(error)
         finally:
             self._ahead.release()
@@ -386,7 +386,7 @@ def _linked(folder: Path) -> Iterator[Path]:
     except OSError as error:
         raise IndexCorruptError(
             f"The lexical index in {folder.parent} cannot be opened, because no folder for temporary files can be "
-            f"written ({error.strerror}): name one in TMPDIR."
+            f"written ({error.strerror}): set TMPDIR to one that can."
         ) from None
     with made as place:
         try:

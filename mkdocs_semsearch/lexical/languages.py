@@ -1,4 +1,4 @@
-"""Knows the languages of pages: the script of each, its stemmer if there is one, and its stop words."""
+"""Describes the languages of pages: the script of each, its stemmer if there is one, and its stop words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LANGUAGES = frozenset(
         "tr uk ur uz vi zh",
     )
 )
-"""Codes of languages that pages are in. Folders such as `api`, `adr` and `cli` look like codes, too."""
+"""Codes of the languages that a folder may name; `api`, `adr` and `cli` look like codes, too."""
 
 
 def primary_subtag(language: str) -> str:
@@ -161,11 +161,11 @@ _WITHOUT_STEMMER = {
 """Languages with stop words but without a stemmer, and the names under which their stop words are listed."""
 
 _ENGLISH_WORDS = frozenset(("care", "comment", "fare", "pot"))
-"""Stop words of other languages that tell something in English; they are none on sites that also have English pages."""
+"""Stop words of other languages that carry meaning in English; not stop words on sites that also have English pages."""
 
 
 def languages_without_stemmer(languages: Iterable[str]) -> tuple[str, ...]:
-    """Returns the names under which stop words are listed, of those languages that have no stemmer."""
+    """Returns the names of those languages that have stop words but no stemmer."""
     names = (_WITHOUT_STEMMER.get(primary_subtag(language)) for language in languages)
     return tuple(sorted(set(filter(None, names))))
 

@@ -161,7 +161,7 @@ class Matcher:
     whole: WholeIdentifiers | None = None
     _parts: dict[str, list[Found]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def may_mean(self, text: str, words: DistinctWords) -> set[str]:
+    def candidates(self, text: str, words: DistinctWords) -> set[str]:
         """Returns the words of a text that may match; `stems_in` decides."""
         found = self.words.with_any(self.stems, words) | words.others
         if beginning := self._beginning:
@@ -179,7 +179,7 @@ class Matcher:
         """Returns the places where a text matches, in order; in scripts without spaces, the matching parts of a run."""
         found: list[Found] = []
         # Few words of a text match, so searching for the candidates is faster than checking every word.
-        for word in self.may_mean(text, words):
+        for word in self.candidates(text, words):
             parts = self._parts.get(word)
             if parts is None:
                 parts = self._parts[word] = self._matching_parts(word)
@@ -233,7 +233,7 @@ def _words_from(beginning: str, text: str, words: DistinctWords) -> set[str]:
         return {word for word in words.plain if word.lower().startswith(beginning)}
     found = set()
     place = folded.find(beginning)
-    while place >= 0:  # few words begin so, and searching the whole text is faster than looking at every word
+    while place >= 0:  # few words begin like this, and searching the whole text is faster than looking at every word
         match = _WORD.match(text, place)
         if match and match.end() >= place + len(beginning) and not in_word(text[place - 1 : place]):
             found.add(match[0])

@@ -30,7 +30,7 @@ _WAYS = tuple(
 
 
 def other_spellings(word: str) -> Iterator[str]:
-    """Yields candidates for the other spelling of a word, `behavior` for `behaviour`; most of them are no words."""
+    """Yields candidates for the other spelling of a word, `behavior` for `behaviour`; most of them are not words."""
     for pattern, other, least in _WAYS:
         for match in pattern.finditer(word, least):
             yield f"{word[: match.start()]}{other}{word[match.end() :]}"

@@ -215,15 +215,15 @@ class TermDictionary:
         return tuple(term for _, term in sorted(longer, key=lambda pair: (-pair[0], pair[1]))[:limit])
 
     def _corrections(self, term: str, *, finished: bool) -> tuple[str, ...]:
-        """Returns the indexed words that an unknown word may be a typo of, see `nearest_words`; none if it is no typo.
+        """Returns the indexed words of which an unknown word may be a typo, see `nearest_words`; none if it is not one.
 
         A word that the site spells otherwise is corrected to that, see `other_spellings`. A token of the default model
-        is no typo, but a common word that the site happens not to have. A word with which indexed words begin is
+        is not a typo, but a common word that the site happens not to have. A word with which indexed words begin is
         corrected only to one of these, see `LONGEST_ABBREVIATION`.
 
         Args:
             term: the unknown word.
-            finished: whether the reader has typed the whole word; otherwise the beginning of indexed words is no typo.
+            finished: whether the reader has typed the whole word; otherwise a beginning of indexed words is not a typo.
         """
         from mkdocs_semsearch.embedding.onnx_encoder import default_tokens
 

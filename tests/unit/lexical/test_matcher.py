@@ -10,7 +10,7 @@ from mkdocs_semsearch.lexical.question import read_question
 
 
 def meant(matcher, text):
-    return matcher.may_mean(text, DistinctWords.of(text))
+    return matcher.candidates(text, DistinctWords.of(text))
 
 
 class Stems:
@@ -47,7 +47,7 @@ def test_the_beginning_of_a_word_matches_in_any_case_and_only_there(before):
     matcher = Matcher(frozenset(), "rota", WordStems(Stems()))
     text = f"{before}Rotate prorotate, a_rota ROTATION; rota"
     words = DistinctWords.of(text)
-    assert matcher.may_mean(text, words) - words.others == {"Rotate", "ROTATION", "rota"}
+    assert matcher.candidates(text, words) - words.others == {"Rotate", "ROTATION", "rota"}
 
 
 def test_a_prefix_of_two_letters_matches_no_word():
