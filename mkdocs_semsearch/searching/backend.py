@@ -101,7 +101,7 @@ class Backend(Protocol):
             query: the query, with its filters and bounds.
             question: its text, as `read` returns it.
             vector: float32 `[d]`, unit length, the embedding of its text; None in text-only mode.
-            falls_back: judge the chunks that pass the filters by themselves if no match of the site does.
+            falls_back: if no match of the whole site passes the filters, judge the chunks that pass by themselves.
 
         Raises:
             FilterError: a filter value has the wrong type for its field.

@@ -52,7 +52,7 @@ def kind_factors(factors: Mapping[str, float]) -> list[float]:
 
 
 def length_factors(sizes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-    """Returns the factor of both sides of each chunk, float32 `[m]`: below 1 for a chunk with little text.
+    """Returns the factor of each chunk's semantic and lexical score, float32 `[m]`: below 1 for one with little text.
 
     A title or a lone sentence resembles a question by chance more easily than a paragraph does, and BM25 prefers short
     texts. UTF-8 counts a Chinese character, which says as much as half a word, as three bytes.
@@ -102,10 +102,10 @@ def section_factors(parents: NDArray[np.bool_]) -> NDArray[np.float32]:
 
 
 def repetition_factors(group_of: NDArray[np.int32], page_of: NDArray[np.int32], pages: int) -> NDArray[np.float32]:
-    """Returns the factor of both sides of each chunk, float32 `[m]`: below 1 for a text that is on many pages.
+    """Returns the factor of each chunk's semantic and lexical score, float32 `[m]`: below 1 for one on many pages.
 
-    Such a text, a footer or the same introduction to every product, is hardly what makes one of its pages the answer.
-    Without the factor all of these pages are before the one that explains the thing.
+    Such a text, a footer or the same introduction to every product, rarely makes one of its pages the answer. Without
+    the factor, all of these pages would rank above the one that explains the subject.
 
     Args:
         group_of: int32 `[m]`, see `ChunkMap`.
@@ -180,7 +180,7 @@ class PageLanguages:
         return bool((self.meaning == 1).all())
 
     def are_foreign(self, reader: str) -> NDArray[np.bool_]:
-        """Returns bool `[pages]`: the pages in other languages than the reader's; none if the site lacks that one."""
+        """Returns bool `[pages]`: the pages in other languages than the reader's; none if no page is in the latter."""
         folded = reader.replace("_", "-").lower()
         own = [code for code, tag in enumerate(self.tags) if tag.lower() == folded] or self._variants(folded)
         return self._outside(own) if own and folded else np.zeros(len(self.code_of), np.bool_)
@@ -233,7 +233,7 @@ class ChunkMap:
 
     @functools.cached_property
     def chunk_factor(self) -> NDArray[np.float32]:
-        """Factor of both sides of each chunk, float32 `[chunks]`: for its length, and for its repetition on pages."""
+        """Factor of each chunk's semantic and lexical score, float32 `[chunks]`: for length and for repetition."""
         return self.length_factor * repetition_factors(self.group_of, self.page_of, self.pages)
 
     @functools.cached_property

@@ -50,7 +50,7 @@ class JudgedQuery:
         first: path of the first result's page; None without results.
         opens_section: whether the right page shows a right section first; None if none is known, or the page is not
             among the first ten. Only for results that are pages.
-        lacks_section: whether the query names sections, but none that its pages have.
+        lacks_section: whether the query names sections and its pages have none of them.
         degraded: whether the embedder failed, so that only the lexical score ranked.
     """
 
@@ -314,7 +314,7 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
     if len(known) < FEWEST_QUESTIONS:
         raise SemsearchError(
             f"{len(known)} questions have their answer in this index: {FEWEST_QUESTIONS} are needed, because with "
-            "fewer the best weight is a matter of chance."
+            "fewer the best share is a matter of chance."
         )
     before = searcher.semantic_share
     shares = sorted({*SHARES, before})

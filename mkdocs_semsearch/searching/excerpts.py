@@ -129,7 +129,7 @@ def make_excerpt(
         excerpt = _join(excerpt, _whole(following.pop(0)))
     room = MAX_CHARACTERS - len(excerpt.text) - 2
     if following and (room >= _LEAST_BEGINNING or _introduces(excerpt.text, following[0])):
-        # Of a block that is announced, the beginning is shown even if there is little room.
+        # The beginning of an announced block is shown even if there is little room.
         excerpt = _join(excerpt, _beginning(following[0], max(room, _LEAST_BEGINNING)))
     return excerpt
 
@@ -243,9 +243,10 @@ def _cut(block: _Block) -> Excerpt:
 
 
 def _window_start_in_code(block: _Block) -> int:
-    """Returns the start of the window with the most different stems, but not at a part of an identifier that is in it.
+    """Returns the start of the first word in the window with the most different stems.
 
-    In a commented configuration, the comment of the option before often has such words.
+    A word is skipped if a later identifier has its stem and others: in a commented configuration, the comment of the
+    previous option often has parts of an option's name.
     """
     window = _window_start(block)
     inside = [(start, stems) for start, end, stems in block.found if window <= start and end <= window + MAX_CHARACTERS]
@@ -291,7 +292,7 @@ def _prose_from(block: _Block, begin: int, room: int = MAX_CHARACTERS) -> Excerp
     before, after = ("… " if begin else ""), (" …" if end < len(block.text) else "")
     kept = block.text[begin:end].rstrip()
     if after:
-        kept = _BARS.sub("", kept)  # those of a row of which nothing else is left
+        kept = _BARS.sub("", kept)  # the bars of a row of which nothing else is left
     return Excerpt(before + kept + after, _moved(block, begin, len(kept), len(before)))
 
 
@@ -327,7 +328,7 @@ def _moved(block: _Block, begin: int, length: int, shift: int) -> tuple[tuple[in
 
 
 def _beginning(block: _Block, room: int) -> Excerpt:
-    """Keeps the first lines of a block, or of a long line its first words."""
+    """Keeps the first lines of a block, or the first words of a long line."""
     if block.fenced:
         return _cut_code(block, 0, room)
     if len(block.text) <= room:

@@ -18,7 +18,7 @@ from mkdocs_semsearch.searching.tables import Tables
 
 
 class Tally:
-    """Counts the results that a set of chunks makes.
+    """Counts the results that a set of chunks forms.
 
     Args:
         tables: the tables of the index.

@@ -397,4 +397,4 @@ def _split(expression: str, rest: str) -> tuple[list[_WrittenValue], list[str]]:
 
 def _wrong(expression: str, reason: str) -> FilterError:
     shown = expression if len(expression) <= 100 else expression[:99] + "…"
-    return FilterError(f"The filter {shown!r} is not understood, {reason}. Forms: {_FORMS}.", field="filters")
+    return FilterError(f"The filter {shown!r} is not understood because {reason}. Forms: {_FORMS}.", field="filters")

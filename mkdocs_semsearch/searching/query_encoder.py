@@ -66,7 +66,7 @@ _PAUSE_SECONDS = 5
 """Seconds before an embedding service that did not answer is called again; chosen, not measured."""
 
 _TURN_SECONDS = 1.0
-"""Seconds that a query waits until fewer queries are at an embedding service; chosen, not measured."""
+"""Seconds that a query waits for its turn to call an embedding service; chosen, not measured."""
 
 CACHED_QUERIES = 1000
 """Number of queries whose vectors are kept: 1.5 MB with 384 dimensions. Chosen, not measured."""
@@ -247,7 +247,7 @@ class LazyEncoder:
         with self._lock:
             if self._failure is not None:
                 if time.monotonic() < self._failed_until:
-                    raise self._failure.with_traceback(None)  # it would grow with every question
+                    raise self._failure.with_traceback(None)  # the traceback would grow with every question
                 # This query tries again; until it has an answer, the others fail at once.
                 self._failed_until = time.monotonic() + _RETRY_SECONDS
             if self._embedder is None:

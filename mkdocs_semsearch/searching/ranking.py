@@ -109,8 +109,8 @@ def fuse(
 def ranks_of_name(name: str, ranks_of: Callable[[str], dict[int, int]], *, plurals: bool) -> dict[int, int]:
     """Returns the rows with a title or heading that is a name, each with the rank of its rule in `RULES`.
 
-    If no title or heading is, a title that is its plural or singular counts. If only headings are, and `plurals` is
-    set, a title that is its plural counts like them: somebody who types *search engine* wants the page *Search
+    If there is none, a title that is its plural or singular counts. If there are only headings, and `plurals` is set,
+    a title that is its plural counts like them: somebody who types *search engine* wants the page *Search
     Engines* rather than a section *Search engine* of another page. Identifiers are looked up without `plurals`.
 
     Args:
@@ -354,7 +354,7 @@ def reaches(scores: NDArray[np.float32], share: float) -> NDArray[np.bool_]:
 
 
 def bm25_of_rows(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Returns the lexical score of every row, 0 without a hit; hits outside of the ascending `rows` are dropped."""
+    """Returns the BM25 score of every row, 0 without a hit; hits that are not in the ascending `rows` are dropped."""
     last = max(rows.max(initial=-1), hits.rows.max(initial=-1))
     scores = np.zeros(last + 1, np.float32)  # an array over all rows is faster than searching them
     scores[hits.rows] = hits.scores

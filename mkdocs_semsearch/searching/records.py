@@ -107,9 +107,9 @@ class Records:
 
 
 def without_repeated(sections: Sequence[SectionInfo]) -> tuple[SectionInfo, ...]:
-    """Returns the chunks of a page without the sentences that one repeats from the end of the one before.
+    """Returns the chunks of a page without the sentences that a chunk repeats from the end of the previous one.
 
-    These are the first block of a chunk of prose, if its section was cut inside of prose.
+    These are the first block of a chunk of prose, if its section was cut inside prose.
     """
     read = list(sections[:1])
     for before, section in pairwise(sections):

@@ -207,7 +207,7 @@ class SearchResponse(Sequence[ResultT], Generic[ResultT]):
         total_results: number of results that match.
         weaker_results: number of further results that `include_weak` appends.
         corrected: query words that are not in the index, each with the word that replaced it.
-        missing_phrases: quoted phrases that occur nowhere; the results are those without the phrase.
+        missing_phrases: quoted phrases that occur nowhere; results are not required to contain them.
     """
 
     query: str

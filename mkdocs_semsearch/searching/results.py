@@ -228,7 +228,7 @@ class _Chosen:
 def shown_rows(best: Sequence[int], candidates: Candidates, chunk_map: ChunkMap) -> dict[int, int]:
     """Chooses the chunk of each section whose text is shown: the best one, or the first one if it is nearly as good.
 
-    A section says in its first chunk what it is about; later ones often go on about a detail. A chunk to which a
+    A section says in its first chunk what it is about; later chunks are often about a detail. A chunk to which a
     literal rule applies is not replaced by one without, nor one that has words of the question by one that has none.
 
     Args:
@@ -373,7 +373,7 @@ def related_pages(
         if len(found) >= limit or not others.any():
             break
         others[[chunk_map.page_of[one.chunk] for one in found]] = False
-        # These are farther, whatever their means: the lists of the first search had no room for them.
+        # These are farther away, whatever their means, because the lists of the first search had no room for them.
         further = _pages_of(chunk_map, neighbors(chunks, others[chunk_map.page_of]), others, len(chunks))
         least = found[-1].score if found else 1.0
         found += [replace(one, score=min(one.score, least)) for one in further]

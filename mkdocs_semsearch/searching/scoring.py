@@ -243,10 +243,10 @@ class ScoreRules:
         hits: LexicalHits,
         literal: Mapping[int, int],
     ) -> tuple[float | None, float | None] | None:
-        """Returns the best score of each side; None if they do not tell how much the site has about the question.
+        """Returns the best score of each side; None if they do not show whether the site answers the question.
 
         On a site with pages in languages that the model knows only half or not at all, the first score is None if the
-        best lexical hit is on such a page, or if the model cannot read the question: then only words tell. Otherwise
+        best lexical hit is on such a page, or if the model cannot read the question: then only words count. Otherwise
         similarities to such pages do not count, because a question in their language is near to any text in it.
         """
         if similarities is None or not len(similarities) or self.nothing is None or literal:

@@ -247,7 +247,7 @@ class Searcher:
         """Returns a page with the text of its sections in order.
 
         A section that was cut into chunks has an entry for each, without the sentences that a chunk repeats from the
-        one before.
+        previous one.
 
         Raises:
             PageNotFoundError: the index has no page with this path.

@@ -108,7 +108,7 @@ class Tables:
         """
         tables = cls(*read_tables(build_dir, manifest), manifest)
         if not tables.chunk_map.is_consistent:
-            raise IndexCorruptError(f"The tables in {build_dir} do not fit each other: build the index again.")
+            raise IndexCorruptError(f"The tables in {build_dir} contradict each other: build the index again.")
         return tables
 
     def page_row(self, path: str) -> int | None:

@@ -72,7 +72,7 @@ def test_every_filter_is_written_so_that_it_is_read_again(value, negate):
     ],
 )
 def test_says_what_is_wrong(expression, reason):
-    with pytest.raises(FilterError, match=r"is not understood, .*Forms: tags=security") as caught:
+    with pytest.raises(FilterError, match=r"is not understood because .*Forms: tags=security") as caught:
         parse_filter(expression)
     assert reason in str(caught.value)
     assert caught.value.field == "filters"
