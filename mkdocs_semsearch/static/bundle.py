@@ -103,7 +103,7 @@ def open_bundle(folder: Path) -> Bundle:
             f"{path} has format {found!r}, this version reads format {FORMAT}: build the site again."
         )
     if not str(name).startswith(BUNDLE_PREFIX) or Path(name).name != name:
-        raise IndexCorruptError(f"{path} names the folder {name!r}: build the site again.")
+        raise IndexCorruptError(f"{path} names {name!r}, which is not a bundle's folder: build the site again.")
     return Bundle(pointer, folder / name, {POINTER: path.stat().st_size})
 
 

@@ -201,8 +201,8 @@ def _write_contents(
     manifest, build_dir = index.manifest, index.build_dir
     readers, names, shards = ReaderWords.of(manifest.lexical), NameHashes(earlier.names), Shards(earlier.shards)
     own_shards, meaning = Shards(earlier.shards), None
-    # The words take as long as everything else, and much of both is done without the interpreter's lock. The threads of
-    # the linear algebra would wait for each other beside these, on a busy machine for seconds.
+    # The words take as long as everything else, and much of both is done without the interpreter's lock. With these two
+    # threads running, those of the linear algebra would wait for each other, on a busy machine for seconds.
     with ThreadPoolExecutor(1) as pool, threadpool_limits(1, "blas"):
         if table is not None and manifest.chunks:
             vectors: NDArray[np.float32] = np.load(build_dir / VECTORS, allow_pickle=False).astype(np.float32)
@@ -272,7 +272,7 @@ def _semantic_entry(manifest: Manifest, semantic: Mapping[str, Any]) -> dict[str
 
 
 def _spans(pages: Sequence[Record]) -> list[tuple[int, int]]:
-    """Returns the first row of every page, and the row behind its last one."""
+    """Returns the first row of every page, and the row after its last one."""
     return [(page["first_chunk"], page["first_chunk"] + page["chunk_count"]) for page in pages]
 
 
@@ -389,7 +389,7 @@ def _chunk_text(chunk: Record, added: Sequence[str]) -> ChunkText:
 
 
 def _telling(postings: Postings, analyzer: tantivy.TextAnalyzer, chunks: int) -> Callable[[str], bool]:
-    """Returns a function that says whether a word may be highlighted: no stop word, and not in too many chunks."""
+    """Returns a function that says whether a word may be highlighted: not a stop word, and not in too many chunks."""
     common = COMMON_SHARE * chunks
     return lambda word: postings.frequency[word] < common and bool(analyzer.analyze(word))
 

@@ -278,7 +278,7 @@ def places_of(words: ChunkWords, occurrences: Occurrences, number: Mapping[str, 
         if name not in _POSITIONED:
             continue
         kept, gap = words.columns[name].lengths, np.ones(chunks, np.int64)
-        if name == "headings":  # of a title that is repeated there, one is enough
+        if name == "headings":  # a title that is repeated there is kept once
             gap = 1 - words.repeats_title.astype(np.int64)
             kept = kept * gap
         elif name == "text":

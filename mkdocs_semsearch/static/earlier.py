@@ -199,7 +199,7 @@ NO_PARTS = Parts({}, ChunkWords.of(()), {}, {})
 
 
 class Shards:
-    """Compresses shards; those that the last bundle had are taken from it.
+    """Compresses shards; reuses those of the last bundle.
 
     Attributes:
         used: all shards that were requested, see `Parts.shards`.

@@ -38,7 +38,7 @@ class TermPostings:
     Attributes:
         chunks: number of chunks that contain it in this form.
         telling: whether it may be highlighted in excerpts.
-        rows: int64 `[m]`, ascending; of a stop word that is too common to score, those with it in a heading.
+        rows: int64 `[m]`, ascending; for a stop word that is too common to score, those with it in a heading.
         impacts: int64 `[m]`; its score in each chunk, in the units of `static.json`.
         headed: bool `[m]`; whether it is in the heading of the chunk.
     """
@@ -55,8 +55,8 @@ FORMS = (
     ("ed", ""), ("ed", "e"), ("ed", "ing"),
     ("ing", ""), ("ing", "e"), ("ing", "ed"),
 )  # fmt: skip
-"""Endings of forms with those of other forms of the same word, for stems that the suffix rules do not give: they do not
-lead from `installations` to `instal`, but the site has `installation`. `words.js` has the same table."""
+"""Pairs of endings of two forms of a word, for words whose stem the suffix rules do not find: they do not lead from
+`installations` to `instal`, but the site has `installation`. `words.js` has the same table."""
 
 
 class BundleWords:
@@ -284,13 +284,13 @@ class StaticLexical:
             return found is None or found.telling
 
         telling, last = telling_terms(question, self, is_telling)
-        told = [same for term in telling if (same := self._words.same_stem(term)) is not None]
-        stem_of = {word: frozenset((stem,)) for stem, same_words in told for word in same_words}
+        known = [same for term in telling if (same := self._words.same_stem(term)) is not None]
+        stem_of = {word: frozenset((stem,)) for stem, same_words in known for word in same_words}
 
         def stems_in(text: str) -> frozenset[str]:
             return frozenset().union(*(stem_of.get(term, ()) for term in terms_of(text)))
 
-        stems = frozenset(stem for stem, _ in told)
+        stems = frozenset(stem for stem, _ in known)
         return Matcher(stems, last, WordStems(stems_in), whole_identifiers(question))
 
     def _lists(self, question: Question) -> Iterator[tuple[TermPostings, int]]:

@@ -52,12 +52,12 @@ CLAUSE_UNIT = 10
 """Weights of clauses are multiples of 1 / `CLAUSE_UNIT`, so that scores are integers."""
 
 _COMMON_SHARE = 0.4
-"""The posting list of a stop word in a larger share of chunks has only the chunks with the word in their heading. All
-chunks would be many, and stop words rank only in a question without other words. Chosen, not measured."""
+"""The posting list of a stop word in a larger share of chunks has only the chunks with the word in their heading. A
+full list would be long, and stop words rank only in a question without other words. Chosen, not measured."""
 
 _WORDS_AT_ONCE = 1 << 18
 """Number of words that are scored at once. The system clears memory before a process gets it, which for arrays of all
-1,500,000 words of a site can take as long as the scores."""
+1,500,000 words of a site can take as long as scoring."""
 
 _MOST_SUFFIXES = 60
 _LEAST_SUFFIX_WORDS = 3
@@ -86,7 +86,7 @@ class Postings:
     Attributes:
         stems: word to its stem.
         frequency: word to the number of chunks that contain it in this form.
-        lists: stem to its posting list; of too common stop words, only the chunks with the word in their heading.
+        lists: stem to its posting list; for too common stop words, only the chunks with the word in their heading.
         identifiers: identifier to its posting list.
         places: positions of the words, for phrases.
     """
@@ -140,7 +140,7 @@ def _posting_lists(
     lengths: Mapping[str, NDArray[np.int64]],
     headed: NDArray[np.int64],
 ) -> dict[str, PostingList]:
-    """Scores the stems of each chunk, some stems after the other, so that the arrays are small.
+    """Scores the stems of each chunk, a range of stems at a time, so that the arrays are small.
 
     Args:
         occurrences: all words.

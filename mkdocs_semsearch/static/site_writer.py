@@ -132,7 +132,7 @@ def _sections(chunks: ChunkTable) -> dict[str, Value]:
 
 
 class NameHashes:
-    """Hashes titles and headings; those of the last bundle are known.
+    """Hashes titles and headings; reuses the hashes of the last bundle.
 
     Attributes:
         used: the names that were asked for, with their hashes.

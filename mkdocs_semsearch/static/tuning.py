@@ -136,9 +136,9 @@ def _loss(found: torch.Tensor, wanted: torch.Tensor, temperature: float) -> torc
     import torch
     from torch.nn import functional
 
-    likeness = found @ wanted.T / temperature
+    similarity = found @ wanted.T / temperature
     own = torch.arange(len(wanted))
-    contrast = functional.cross_entropy(likeness, own) + functional.cross_entropy(likeness.T, own)
+    contrast = functional.cross_entropy(similarity, own) + functional.cross_entropy(similarity.T, own)
     return (1 - (found * wanted).sum(1)).mean() + 0.5 * contrast
 
 

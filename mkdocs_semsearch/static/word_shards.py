@@ -92,7 +92,7 @@ def write_words(folder: Path, frequency: Mapping[str, int], shards: Shards) -> W
 
 
 def write_positions(folder: Path, places: Places, shards: Shards) -> WrittenShards:
-    """Writes the positions of every word; returns the first key of every shard."""
+    """Writes the positions of every word."""
     parts = cut_shards(places.costs(), POSITION_BYTES, MOST_POSITION_SHARDS)
     packed = _PackedPlaces.of(places)
     contents = (shards.packed(packed.blocks(part.keys), POSITIONS) for part in parts)
@@ -115,9 +115,9 @@ class _PackedPlaces:
 
     Attributes:
         places: the words with their chunks and positions.
-        rows: for every word and chunk the difference from the row before.
-        counts: for every word and chunk the number of positions.
-        positions: for every position the difference from the one before in the chunk.
+        rows: for every word and chunk, the difference from the previous row.
+        counts: for every word and chunk, the number of positions.
+        positions: for every position, the difference from the previous one in the chunk.
     """
 
     places: Places
