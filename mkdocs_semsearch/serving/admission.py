@@ -20,7 +20,7 @@ from mkdocs_semsearch.memory import THREADS, threads_that_fit
 from mkdocs_semsearch.serving.responses import HttpError
 
 MAX_CLIENTS = 10_000
-"""Number of client addresses whose requests are counted; bounds the memory, chosen, not measured."""
+"""Number of client addresses whose requests are counted, to bound the memory; chosen, not measured."""
 
 _SECONDS = {"s": 1.0, "second": 1.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 

@@ -51,7 +51,7 @@ from mkdocs_semsearch.serving.wire import (
 log = logging.getLogger(__name__)
 
 MAX_AGE = 60
-"""Seconds for which caches may give an answer again without asking; chosen, not measured."""
+"""Seconds for which caches may reuse a response without asking the server; chosen, not measured."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
@@ -339,7 +339,7 @@ class SearchApi:
         if given == "*" or tag_matches(given, tag):
             return ApiResponse.of(304, None, b"", (*headers, ("vary", "Accept-Encoding")))
         packed = "gzip" in call.headers.get("accept-encoding", "")
-        # With the name of the index: a publisher could give a build the id of another one.
+        # The key has the name of the index, because a publisher could give a build the id of another one.
         key = f"{self._name} {tag}{' gzip' if packed else ''}"
         recent = self._recent.get(key)
         if recent is not None:
@@ -355,7 +355,7 @@ class SearchApi:
         return response
 
     def _count_again(self, recent: RecentAnswer, call: _Call) -> None:
-        """Counts a search that was answered with a recent answer."""
+        """Counts a search whose response was in the cache."""
         if recent.mode:
             call.details["results"] = recent.results
             self._metrics.observe_search(

@@ -114,7 +114,7 @@ def create_app(
     app = Starlette(
         routes=[
             Mount(PREFIX, routes=with_names(Mount("/", app=everything_else))),
-            # The folders of a site may be named like its indexes, as those that mike makes for versions.
+            # The folders of a site may have the names of its indexes, such as those that mike makes for versions.
             *with_names(Mount("/api/v1", app=everything_else), Mount("/", app=files)),
         ],
         middleware=_middleware(settings, api, parts.is_known_host, parts.open_paths),

@@ -181,7 +181,7 @@ class EveryAnswer:
             raise HttpError(421, "wrong_host", f"This server does not answer as {name!r}: add it to SEMSEARCH_HOSTS.")
 
     def _warn(self, name: str) -> None:
-        """Logs an unknown host name once; of all names only the first ones, because clients can send any number."""
+        """Logs an unknown host name once, and only the first names, because clients can send any number of them."""
         if name not in self._refused_names and len(self._refused_names) < MOST_REFUSED_NAMES:
             self._refused_names.add(name)
             log.warning("A request to the name %r was refused: add it to SEMSEARCH_HOSTS if it is yours.", name)
@@ -220,7 +220,7 @@ class SiteFiles(StaticFiles):
         if hidden and response.status_code < 400:
             response.status_code = 404
         if response.status_code < 300 and guess_type(path)[1] == "gzip":
-            # Starlette names the type of what is inside, which `sitemap.xml.gz` is not until it is unpacked.
+            # Starlette states the type of the unpacked content, but `sitemap.xml.gz` is sent as it is.
             response.headers["content-type"] = "application/gzip"
         if isinstance(response, RedirectResponse):
             # A relative URL stays valid behind a proxy that terminates TLS or adds a path.

@@ -69,7 +69,7 @@ class EncoderPool:
         Raises:
             IndexNotFoundError, IndexFormatError, IndexCorruptError: the index cannot be opened.
         """
-        # Here, because the process of a `BoundedEncoder` imports this module, too, and needs none of these.
+        # Imported here, because the process of a `BoundedEncoder` also imports this module and needs none of these.
         from mkdocs_semsearch.searching.query_encoder import QueryVectors
         from mkdocs_semsearch.searching.searcher import open_searcher
 
@@ -81,7 +81,7 @@ class EncoderPool:
             model = index.manifest.embedder.model
             if published and embedder is None and model and Path(model).exists():
                 raise IndexCorruptError(
-                    f"The index names its model {model!r}, which is a file or folder here: start in another folder."
+                    f"The index names its model {model!r}, which is a file or folder here: start in another one."
                 )
             # `open_index` has verified the files.
             searcher = open_searcher(

@@ -50,7 +50,7 @@ class FederatedOperations:
         """
         for name in names:
             if name not in self._indexes:
-                message = f"There is no index {name[:80]!r} here: there are {', '.join(self._indexes)}."
+                message = f"There is no index {name[:80]!r} here: the indexes are {', '.join(self._indexes)}."
                 raise QueryError(message, field="indexes")
         with ExitStack() as stack:
             opened: dict[str, OpenedIndex] = {}
@@ -108,7 +108,7 @@ class OpenedIndexes:
 
         The scores of an index are relative to its own best result. Before merging, they are multiplied by the ratio of
         the index's best evidence to the best evidence of all indexes. The order within an index is kept, and an index
-        without good matches does not come first. `min_score` means these products.
+        without good matches does not come first. `min_score` applies to these products.
 
         Raises:
             QueryError: the scores cannot be compared, or the offset is too large.
@@ -116,18 +116,18 @@ class OpenedIndexes:
         self._refuse_mixed_models(query)
         deepest = query.offset + query.limit
         if deepest > DEEPEST_RESULT:
-            message = f"offset and limit reach result {deepest}: over several indexes {DEEPEST_RESULT} can be reached."
+            message = f"offset and limit reach result {deepest}: in several indexes {DEEPEST_RESULT} can be reached."
             raise QueryError(message, field="offset")
         wanted = max(deepest, EVIDENCE)
         answers, falls_back = self._answers(query.with_min_score(0), wanted)
-        _leave_to_those_with_the_phrase(answers)
+        _drop_without_phrase(answers)
         comparable = self._same_model and not any(body.get("degraded") for body in answers.values())
         factors = _factors(answers, query, similarities=comparable)
         for name, body in answers.items() if query.min_score else ():
             # The product is rounded, too.
             least = _rounded_up((_rounded_up(query.min_score) - 5e-7) / factors[name]) if factors[name] else math.inf
             if least > 1:
-                _leave_out(body)
+                _drop_all(body)
             elif body["total_results"] or body["weaker_results"]:
                 answers[name] = _first(self._indexes[name], query.with_min_score(least), wanted, falls_back=falls_back)
         for name, body in answers.items():
@@ -146,8 +146,8 @@ class OpenedIndexes:
     def _answers(self, query: SearchQuery, wanted: int) -> tuple[dict[str, dict[str, Any]], bool]:
         """Returns the response of each index with its first `wanted` results, and whether they fall back.
 
-        An index of which no match passes the filters has no results, unless this is true of all indexes: then they fall
-        back to judging what passes.
+        An index has no results if none of its matches passes the filters. If this is true of all indexes, they fall
+        back to judging the chunks that pass.
         """
 
         def asked(*, falls_back: bool) -> dict[str, dict[str, Any]]:
@@ -287,15 +287,15 @@ def _place(result: Mapping[str, Any], query: SearchQuery) -> tuple[float, ...]:
     return (-result["score"],)
 
 
-def _leave_to_those_with_the_phrase(answers: Mapping[str, dict[str, Any]]) -> None:
+def _drop_without_phrase(answers: Mapping[str, dict[str, Any]]) -> None:
     """Removes the results of indexes in which a phrase does not occur, if it occurs in another index."""
     missing = [body for body in answers.values() if body.get("missing_phrases")]
     if len(missing) < len(answers):
         for body in missing:
-            _leave_out(body)
+            _drop_all(body)
 
 
-def _leave_out(body: dict[str, Any]) -> None:
+def _drop_all(body: dict[str, Any]) -> None:
     """Removes everything that an index found."""
     none: dict[str, Any] = {name: [] for name in body["facets"]}
     body.update(results=[], total_results=0, weaker_results=0, facets=none, corrected={}, missing_phrases=[])

@@ -181,7 +181,7 @@ _OWN_FACETS = {"tags": "facet_tags", "page.section": "facet_section", "page.lang
 
 
 def _label(strings: Mapping[str, str], field: Mapping[str, Any]) -> str:
-    """Returns the label of a facet; that of a site without own facets is translated, as in `ui.js`."""
+    """Returns the label of a facet; the labels of a site that declares no facets are translated, as in `ui.js`."""
     key = _OWN_FACETS.get(field["name"], "")
     return strings[key] if key and field["label"] == _strings("en")[1][key] else str(field["label"])
 

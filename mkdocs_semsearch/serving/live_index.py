@@ -169,7 +169,7 @@ class LiveIndex:
         loaded = self._loaded
         try:
             return (urlsplit(loaded.searcher.manifest.site_url).hostname or "") if loaded is not None else ""
-        except ValueError:  # no address
+        except ValueError:  # not a URL
             return ""
 
     @property

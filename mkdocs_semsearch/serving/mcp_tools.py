@@ -187,7 +187,7 @@ def _tool(
             raise ToolError(as_http_error(error).message) from None
 
     async def call_as_on_http(**given: Any) -> CallToolResult:
-        body = encode_json(await call(**given))  # indented by the SDK, it would be half as long again
+        body = encode_json(await call(**given))  # the SDK would indent it, which makes it 50 % longer
         return CallToolResult(
             content=[TextContent(type="text", text=body.decode())], structured_content=from_json(body)
         )
@@ -206,7 +206,7 @@ def _tool(
 
 
 def _unchecked(function: Callable[..., Any]) -> FuncMetadata:
-    """Describes a function to the SDK as one that takes any arguments, so that it is given all of them as they are."""
+    """Describes a function to the SDK as one that takes any arguments, so that the SDK passes all of them unchanged."""
     from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, func_metadata
 
     class Given(ArgModelBase):
@@ -221,7 +221,7 @@ def _unchecked(function: Callable[..., Any]) -> FuncMetadata:
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Replaces the references in a JSON schema by their definitions, because many clients do not resolve references."""
+    """Replaces references in a JSON schema with their definitions, because many clients do not resolve references."""
     definitions = schema.pop("$defs", {})
 
     def walk(part: Any) -> Any:

@@ -97,7 +97,7 @@ PageResponse = _body_of(response.PageDetail, "PageResponse", build_id=(str, ...)
 
 
 class FacetsResponse(AnswerModel):
-    """Every facet field of the index; `site_url` is that of one index, several name theirs in `indexes`."""
+    """Every facet field of the index; on a server with several indexes, `indexes` has the `site_url` of each."""
 
     build_id: str
     site_url: str = ""
@@ -158,7 +158,7 @@ class ErrorDetail(AnswerModel):
 
 
 class ErrorResponse(AnswerModel):
-    """The body of every error; where one of several indexes is not loaded, `indexes` has those that are."""
+    """The body of every error; if one of several indexes is not loaded, `indexes` has those that are."""
 
     error: ErrorDetail
     indexes: _Indexes = None

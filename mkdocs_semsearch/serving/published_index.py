@@ -186,7 +186,7 @@ def _check_address(url: str) -> None:
     """
     try:
         parts = urlsplit(url)
-    except ValueError:  # such as brackets around something that is no IPv6 address
+    except ValueError:  # such as brackets around something that is not an IPv6 address
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigurationError(f"{without_login(url)!r} is not an http or https URL: name one, or a folder.")
@@ -315,7 +315,7 @@ class PublishedIndex:
                 cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
                 raise IndexWriteError(
                     f"The copy of {place} in {self.folder} could not be written ({reason(cause)}): "
-                    "make room or allow writing there, or let XDG_CACHE_HOME name another folder."
+                    "make room or allow writing there, or set XDG_CACHE_HOME to another folder."
                 ) from cause
             self._verified = True
             shutil.rmtree(self.folder / DOWNLOADS, ignore_errors=True)
@@ -412,7 +412,7 @@ def _refuse_if_too_large(manifest: Manifest, place: str) -> None:
     allowed = largest_index()
     if manifest.size > allowed:
         raise IndexCorruptError(
-            f"The index at {place} has {manifest.size} bytes, {allowed} are allowed: "
+            f"The index at {place} has {manifest.size} bytes, but {allowed} are allowed: "
             f"set {SIZE_VARIABLE} if that is right."
         )
 

@@ -1,4 +1,4 @@
-"""Turns the light Markdown of an excerpt into text and code for a page without JavaScript, without its signs."""
+"""Turns the light Markdown of an excerpt into text and code without markup, for a page without JavaScript."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 0.4  # share of the words above which a text is written from right to l
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a line: its text, whether the query has it, and whether it is code in a line."""
+    """A part of a line: its text, whether it matches the query, and whether it is inline code."""
 
     text: str
     marked: bool
@@ -37,12 +37,12 @@ class Block:
 
     @property
     def runs(self) -> Iterator[tuple[bool, Iterator[Piece]]]:
-        """Neighbouring pieces of text, and of code in a line: whether they are code, and the pieces."""
+        """Runs of neighbouring pieces of text or of inline code: whether they are code, and the pieces."""
         return groupby(self.pieces, lambda piece: piece.code)
 
     @property
     def direction(self) -> str:
-        """The direction of prose, without code in its lines."""
+        """The direction of prose, without its inline code."""
         return direction_of(" ".join(piece.text for piece in self.pieces if not piece.code))
 
 

@@ -39,7 +39,7 @@ SECURITY_HEADERS: Headers = (("x-content-type-options", "nosniff"), ("referrer-p
 """Headers of every response."""
 
 GZIP_LEVEL = 5
-"""Level 9 makes answers 2 % smaller in half as much time again, level 1 makes them 15 % larger in half of it."""
+"""Level 9 makes responses 2 % smaller in 1.5 times the time, level 1 makes them 15 % larger in half the time."""
 
 GZIP_SIZE = 1024
 """Smaller bodies are not compressed."""
@@ -81,7 +81,7 @@ class ApiResponse:
 
 @dataclass(frozen=True, slots=True)
 class RecentAnswer:
-    """An answer that can be given again; `mode` and `results` are those of a search, else `""` and 0."""
+    """A cached answer; `mode` and `results` are those of a search, else `""` and 0."""
 
     response: ApiResponse
     mode: str = ""
@@ -109,7 +109,7 @@ def encode_json(content: Any) -> bytes:
 
 
 class RecentAnswers:
-    """Keeps the latest answers in memory, the least recent ones give way; safe to share between threads.
+    """Caches the most recently used answers in memory; safe to share between threads.
 
     Many readers ask the same questions. The key of an answer has its entity tag, and every build has other tags.
     """
@@ -128,7 +128,7 @@ class RecentAnswers:
             return self._answers.get(key)
 
     def put(self, key: str, answer: RecentAnswer) -> None:
-        """Keeps an answer, unless it alone would take more than a tenth of the room, or one with its key is there."""
+        """Keeps an answer, unless it would take more than a tenth of the cache, or one with its key is there."""
         if answer.size > self._most_bytes // 10:
             return
         with self._lock:
@@ -174,7 +174,7 @@ class HttpError(Exception):
         headers: Headers = (),
         retry_after: int | None = None,
     ) -> None:
-        """Takes the attributes, and the seconds after which the client may try again, for one more header."""
+        """Takes the attributes, and for the header `Retry-After` the seconds after which the client may try again."""
         super().__init__(message)
         self.status = status
         self.code = code

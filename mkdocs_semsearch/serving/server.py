@@ -114,7 +114,7 @@ class _LoopErrors:
     """Logs errors of the event loop.
 
     At the limit of open files, asyncio reports two thousand errors a second, from which this makes a line a minute.
-    Connections that it then tries to accept after the end of the server are no errors.
+    Its attempts to accept further connections after the end of the server are not errors.
     """
 
     def __init__(self, listener: socket.socket) -> None:

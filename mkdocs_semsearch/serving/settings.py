@@ -268,7 +268,7 @@ def _check_choice(what: str, value: str, allowed: tuple[str, ...]) -> None:
 def _check_host(host: str) -> None:
     if host != "*" and not re.fullmatch(r"[\w.-]+|\[[\w.:%]+\]", host):
         raise ConfigurationError(
-            f"{host!r} is no host name: write it as in search.example.org or [::1], without https://, port and path."
+            f"{host!r} is not a host name: write it as in search.example.org or [::1], without https://, port and path."
         )
 
 
@@ -280,7 +280,7 @@ def _check_origin(origin: str) -> None:
     scheme, _, host = origin.partition("://")
     sent = f"{scheme}://{host.lower().removesuffix(_DEFAULT_PORTS.get(scheme, '/'))}"
     if origin not in ("*", sent):
-        raise ConfigurationError(f"{origin!r} is no origin as browsers send it: write {sent}.")
+        raise ConfigurationError(f"{origin!r} is not an origin as browsers send it: write {sent}.")
 
 
 def _check_pattern(pattern: str) -> None:

@@ -143,7 +143,7 @@ def _main(folder: Path, memory: int) -> int:
     except MemoryError:
         return _say(f"it needs more than {memory >> 20} MiB of memory.")
     used = memory_in("VmHWM")  # not `ru_maxrss`, which begins with the memory of the parent process
-    return _say(f"it takes {used >> 20} MiB of memory, {memory >> 20} are allowed.") if used > memory else 0
+    return _say(f"it takes {used >> 20} MiB of memory, but {memory >> 20} are allowed.") if used > memory else 0
 
 
 def _try(folder: Path) -> None:

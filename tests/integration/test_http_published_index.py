@@ -130,7 +130,7 @@ def test_a_copy_that_cannot_be_written_is_a_sentence(web, tmp_path):
         PublishedIndex(url, copy).update()
     assert str(refused.value) == (
         f"The copy of {url}semsearch/ in {copy} could not be written (Not a directory): "
-        "make room or allow writing there, or let XDG_CACHE_HOME name another folder."
+        "make room or allow writing there, or set XDG_CACHE_HOME to another folder."
     )
 
 

@@ -139,7 +139,7 @@ def test_requests_may_name_a_selection_of_indexes(client):
     assert pages[0].partition("<main>")[0].count("<a href=") == 2  # every site, not the first one
     wrong = client.get("/api/v1/search?q=keys&indexes=cooking,nobody")
     assert wrong.status_code == 422
-    assert wrong.json()["error"]["message"] == "There is no index 'nobody' here: there are manual, cooking."
+    assert wrong.json()["error"]["message"] == "There is no index 'nobody' here: the indexes are manual, cooking."
     alone = client.get("/manual/api/v1/search?q=keys&indexes=cooking")
     assert (alone.status_code, alone.json()["error"]["field"]) == (422, "indexes")
 

@@ -455,7 +455,7 @@ def test_several_indexes_take_names(index_dir, tmp_path):
         assert call(target, "list_facets", {"indexes": ["cooking"]})[1]["facets"] == []
         failed, text = call(target, "get_page", {"path": "soup.md", "index": "nobody"})
         assert failed
-        assert "There is no index 'nobody' here: there are manual, cooking." in text
+        assert "There is no index 'nobody' here: the indexes are manual, cooking." in text
         failed, text = call(target, "get_page", {"path": "soup.md"})
         assert failed
         assert 'index is missing; a valid example is "manual".' in text

@@ -275,7 +275,7 @@ def test_invalid_sizes_are_refused(full_origin, copy, size):
 
 def test_an_index_that_is_too_large_is_not_downloaded(full_origin, copy, monkeypatch):
     rewritten(full_origin.root, lambda body: body["files"][0].update(size=10**15))
-    with pytest.raises(IndexCorruptError, match="bytes, 8589934592 are allowed: set SEMSEARCH_MAX_INDEX_BYTES"):
+    with pytest.raises(IndexCorruptError, match="bytes, but 8589934592 are allowed: set SEMSEARCH_MAX_INDEX_BYTES"):
         PublishedIndex(full_origin.url, copy).update()
     monkeypatch.setenv("SEMSEARCH_MAX_INDEX_BYTES", str(10**16))
     with pytest.raises(IndexFolderError, match="has room for"):

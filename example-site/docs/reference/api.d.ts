@@ -41,7 +41,7 @@ export interface ErrorDetail {
   field: string | null;
 }
 
-/** The body of every error; where one of several indexes is not loaded, `indexes` has those that are. */
+/** The body of every error; if one of several indexes is not loaded, `indexes` has those that are. */
 export interface ErrorResponse {
   error: ErrorDetail;
   indexes?: IndexAnswer[] | null;
@@ -68,7 +68,7 @@ export interface FacetField {
   values: FacetCount[];
 }
 
-/** Every facet field of the index; `site_url` is that of one index, several name theirs in `indexes`. */
+/** Every facet field of the index; on a server with several indexes, `indexes` has the `site_url` of each. */
 export interface FacetsResponse {
   build_id: string;
   site_url?: string;

@@ -173,7 +173,7 @@ def test_several_indexes_name_theirs(searcher):
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("q=keys&indexes=nobody", "There is no index 'nobody' here: there are one, two."),
+        ("q=keys&indexes=nobody", "There is no index 'nobody' here: the indexes are one, two."),
         ("&".join(f"x{number}=1" for number in range(401)), "The address has more than 400 parameters."),
     ],
 )

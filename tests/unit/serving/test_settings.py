@@ -220,7 +220,7 @@ def test_a_bucket_fills_up_again_and_memory_is_bounded():
 @pytest.mark.parametrize("host", ["https://search.example.org", "search.example.org:443", "a/b", "::1", "a b", ""])
 def test_a_host_that_no_request_can_name_is_refused(host):
     for setting in ("hosts", "mcp_hosts"):
-        with pytest.raises(ConfigurationError, match="is no host name: write it as in search"):
+        with pytest.raises(ConfigurationError, match="is not a host name: write it as in search"):
             ServerSettings(**{setting: (host,)})
 
 
