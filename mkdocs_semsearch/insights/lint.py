@@ -154,7 +154,7 @@ def _place(page: Row, chunk: Row) -> str:
 def _duplicates(site: _Site) -> Iterator[Found]:
     """Reports near-duplicates of an earlier section on another page, unless they have to repeat it.
 
-    Change logs do, and so does API reference: mkdocstrings writes an inherited member under every class that has it.
+    Change logs have to, and so do API references: mkdocstrings writes an inherited member under every class with it.
     """
     sections = list(site.sections())
     first_of: dict[int, tuple[Row, Row]] = {}
@@ -176,7 +176,7 @@ def _heading(chunk: Row) -> str:
 
 
 def _same_headings(site: _Site) -> Iterator[Found]:
-    """Reports a short heading that occurs on several pages, at its first place.
+    """Reports a short heading that occurs on several pages, where it first occurs.
 
     Pages that turn the rule off do not count.
     """

@@ -32,7 +32,7 @@ FEWEST = 2
 """Least number of searches behind anything that is reported."""
 
 SURE = 2.5
-"""A group is reported if its searches fail more often than all searches do, by this many standard deviations."""
+"""A group is reported if its searches fail more often than searches in general, by this many standard deviations."""
 
 QUANTILE = 1.96
 """Quantile of the normal distribution for a 95 % confidence interval of the share of failures."""
@@ -73,7 +73,7 @@ class Group:
 
     Attributes:
         question: the most frequent one.
-        ways: number of different texts.
+        ways: number of different wordings.
         searches: number of searches.
         failures: number of failed searches.
         opened: number of searches in which a result was opened.
@@ -81,7 +81,7 @@ class Group:
         rephrased: number of searches that the reader then rephrased.
         rank: median rank of the opened results, or None.
         similarity: mean similarity of the best result, or None.
-        examples: further texts, the most frequent first.
+        examples: further wordings, the most frequent first.
         answer: path of the page that readers agree on, or None; see `AGREEING` and `FOUND_BY`.
         page: that page if it is in the index, else the nearest one in the index, or None.
         answered: whether the index now has a match for the question, without filters.
@@ -149,7 +149,7 @@ def question_groups(questions: Sequence[Question]) -> list[Group]:
 
 
 def failing_groups(groups: Sequence[Group]) -> list[Group]:
-    """Returns the groups that fail clearly more often than all searches do, those that fail most surely first.
+    """Returns the groups that fail clearly more often than searches in general, those that fail most surely first.
 
     Groups that never had a match are among them however often other searches fail, as they do on a new site.
     They are sorted by the lower end of the confidence interval of their share of failed searches. Sorted by the number

@@ -50,7 +50,7 @@ class Recorder:
         return dict(self._counts)
 
     def record(self, search: Search) -> bool:
-        """Puts a record into the queue; returns whether there was room."""
+        """Puts a record into the queue; returns False if the queue is full, and the record is lost."""
         if self._waiting.qsize() >= QUEUE:
             self._counts["dropped"] += 1
             return False

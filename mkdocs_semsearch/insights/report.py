@@ -46,14 +46,14 @@ class Report:
         totals: searches, questions, opened, rephrased, without matches; since recording began: dropped, failed.
         days: searches and opened results of each day.
         unanswered: groups whose searches fail more often than others, those that fail most surely first.
-        hard_to_find: such groups too, but readers who opened a result agree on its page.
+        hard_to_find: such groups as well, if the readers who opened a result agree on its page.
         never_opened: groups with matches of which nothing was ever opened.
         opened_low: groups whose readers passed over the first results.
         rephrased: groups whose searches were mostly rephrased.
         words: words of readers that no page has, with the page that they opened most; if they opened none, `opened` is
             false and the page is the nearest one.
         found: pages that are among the first three for most searches.
-        unreached: pages that are among the first ten of no question.
+        unreached: pages that are not among the first ten of any question.
         facets: every facet, with the number of its uses by value.
         corrections: corrected words, with the number of corrections.
     """
@@ -120,7 +120,7 @@ def make_report(
         searcher: a searcher of the current index; its encoder embeds the questions.
         dropped: number of records that were lost because the queue was full.
         failed: number of records that were lost because they could not be written.
-        since: hour or day of the first record, if they are not all.
+        since: hour or day from which on records are included; empty for all.
         newest: hour of the newest record, for a report without records.
     """
     questions = read_questions(searches, searcher)

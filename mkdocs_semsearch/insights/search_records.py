@@ -179,14 +179,14 @@ _VALUE = r"""(?:"[^"]{0,200}"|'[^']{0,200}'|["']?[^\s"',;&]+)"""
 """What follows the name of a secret: one word, or several in quotes."""
 
 _OPTION = r"(?:options?|flags?|arguments?|parameters?|switch)(?![^\s.,;:!?)])"
-"""What readers call an option whose name stands before it, as in *the --token flag*."""
+"""Nouns that follow the name of an option, as in *the --token flag*."""
 
 _NO_PERSON = re.compile(
     r"\d{1,2}(?:\.\d{1,2}){1,2} [(]?(?:19|20)\d\d-\d\d-\d\d"  # a version with its date, as in release notes
     r"|\d\.\d{1,2}(?: \d\.\d{1,2})+"  # several versions
     r"|20[12]\d-\d\d-\d\d/\d{1,2}(?:\.\d{1,2}){1,2}"  # a folder that is a date, with a version in it
 )
-"""Long numbers that are no telephone numbers and the like."""
+"""Long numbers that are not telephone numbers or the like."""
 
 # A repetition has a limit, or can begin only where a run of its characters begins. Otherwise the engine tries every
 # character of a long text as a beginning, and 8000 characters take minutes.

@@ -45,8 +45,8 @@ _INSERT = f"INSERT OR IGNORE INTO searches (id, {', '.join(_COLUMNS)}) VALUES ({
 class InsightStore:
     """The records in one folder.
 
-    The file survives a crash of the process, because SQLite writes changes to a log first (WAL). Of records that
-    `forget` deletes, nothing is left in it. The order of searches within an hour is not stored.
+    The file survives a crash of the process, because SQLite writes changes to a log first (WAL). Nothing of a record
+    that `forget` deletes is left in it. The order of searches within an hour is not stored.
 
     Args:
         folder: the folder, created if necessary.
@@ -108,7 +108,7 @@ class InsightStore:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        address = f"{_address((self.folder / FILE).absolute())}?mode=rw"  # which makes no file that others may read
+        address = f"{_address((self.folder / FILE).absolute())}?mode=rw"  # creates no file, which others could read
         database = sqlite3.connect(address, uri=True, timeout=SECONDS_FOR_OTHERS)
         try:
             # This takes effect only for a new file.
@@ -123,7 +123,7 @@ class InsightStore:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Opens a connection whose errors are sentences."""
+        """Opens a connection; turns its errors into a `SemsearchError`."""
         try:
             with self._connection() as database:
                 yield database
@@ -192,7 +192,7 @@ class InsightStore:
         """
         text = _comparable(text)
         if not text:
-            raise SemsearchError("Nothing is deleted: name a text, which is in every record to delete.")
+            raise SemsearchError("Nothing is deleted: name a text that is in every record to delete.")
         try:
             with self._connection() as database:
                 database.create_function("holds", 1, lambda value: text in _comparable(value))
@@ -236,7 +236,7 @@ class InsightStore:
         return count
 
     def is_too_large(self) -> bool:
-        """Returns whether the file has grown so far beyond its greatest size that `clean` should not wait."""
+        """Returns whether the file exceeds its greatest size so far that `clean` should not wait."""
         try:
             return (self.folder / FILE).stat().st_size > self._bytes + max(self._bytes // 10, 1_000_000)
         except OSError:  # there is no file yet, or it was moved away
@@ -272,7 +272,7 @@ class InsightStore:
         """Writes the records into a Parquet file; returns their number.
 
         Raises:
-            SemsearchError: the file cannot be written, or exists and is no Parquet file.
+            SemsearchError: the file cannot be written, or exists and is not a Parquet file.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -357,7 +357,7 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _comparable(text: str) -> str:
-    """Returns a text so that writings that look the same to people are equal."""
+    """Returns a form of a text that is equal for texts that look the same to people."""
     return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
 
 
@@ -398,5 +398,5 @@ def _search(row: Sequence[object]) -> Search:
     values = dict(zip(_COLUMNS, row, strict=True))
     values |= {name: json.loads(str(values[name])) for name in _AS_JSON} | {"rephrased": bool(values["rephrased"])}
     if not all(isinstance(values[name], dict) for name in _AS_JSON):
-        raise ValueError(f"one of {', '.join(_AS_JSON)} is no object")
+        raise ValueError(f"one of {', '.join(_AS_JSON)} is not an object")
     return Search(**values)  # type: ignore[arg-type]

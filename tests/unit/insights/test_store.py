@@ -96,7 +96,7 @@ def test_records_whose_json_is_of_another_kind_are_a_sentence(store):
     store.write([search("rotate keys")])
     with closing(sqlite3.connect(store.folder / FILE)) as database, database:
         database.execute("UPDATE searches SET filters = '[1]'")
-    with pytest.raises(SemsearchError, match=r"cannot be read: one of filters, corrected is no object"):
+    with pytest.raises(SemsearchError, match=r"cannot be read: one of filters, corrected is not an object"):
         store.read()
 
 
