@@ -8,5 +8,5 @@ from mkdocs_semsearch.errors import ConfigurationError
 
 if find_spec("qdrant_client") is None:
     raise ConfigurationError(
-        'This index is in a Qdrant cluster, and its client is missing: pip install "mkdocs-semsearch[qdrant]".'
+        'This index is in a Qdrant cluster, and its client is missing: run pip install "mkdocs-semsearch[qdrant]".'
     )

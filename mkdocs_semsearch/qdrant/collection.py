@@ -1,4 +1,4 @@
-"""Connects to a Qdrant cluster, and defines the layout of a build: the collection, the payload of points, and terms.
+"""Connects to a Qdrant cluster, and defines the layout of a build: collection, payload of points, and terms.
 
 The terms are stored sorted, each with its number of chunks; they are memory-mapped and searched by bisection.
 """
@@ -158,7 +158,7 @@ TITLE_NAME = "title_name"
 """Normalised title and pinned questions, on the first chunk of a page."""
 
 PIN_NAME = "pin_name"
-"""Normalised pinned questions, which are in `TITLE_NAME`, too: only that key has an index."""
+"""Normalised pinned questions, which are also in `TITLE_NAME`, because only that key has an index."""
 
 HEADING_NAME = "heading_name"
 """Normalised heading, on the first chunk of a section."""
@@ -193,7 +193,7 @@ class CollectionField:
     def payload(self, value: Any) -> dict[str, Any]:
         """Returns the payload for a value of the field, or for a list of values; empty for none."""
         items = value if isinstance(value, list | tuple) else (value,)
-        kept = [item for item in dict.fromkeys(items) if item is not None and not _is_no_number(item)]
+        kept = [item for item in dict.fromkeys(items) if item is not None and not _is_not_finite(item)]
         if not kept:
             return {}
         payload = {self.key: [self.stored(item) for item in kept]}
@@ -241,7 +241,7 @@ def fitting_type(kind: FacetType, values: Iterable[Any]) -> FacetType:
     return "integer" if all(value is None or abs(value) <= LARGEST_INTEGER for value in values) else "number"
 
 
-def _is_no_number(value: Any) -> bool:
+def _is_not_finite(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 

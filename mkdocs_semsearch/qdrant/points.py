@@ -1,8 +1,8 @@
-"""Makes the points of a Qdrant collection: one for each chunk, with a dense and a sparse vector, one for each page.
+"""Makes the points of a Qdrant collection: one for each chunk, with a dense and a sparse vector, and one for each page.
 
 The sparse vector has the BM25 score of every term of the chunk, computed when the index is built. A query is then one
-dot product, and the result equals the score of the lexical index. In titles, headings and text a word is stemmed, in
-code it is not, so its score is split over two dimensions: one for the stem, one for what the unstemmed word adds.
+dot product, and the result equals the score of the lexical index. A word is stemmed in titles, headings and text, but
+not in code, so its score is split over two dimensions: one for the stem, one for what the unstemmed word adds.
 """
 
 from __future__ import annotations

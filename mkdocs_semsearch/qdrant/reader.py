@@ -133,7 +133,7 @@ class PointHits:
     def named_as_in(self, site: PointHits) -> PointHits:
         """Returns these hits of a filter with the ranks of the whole site, if those are complete.
 
-        Under a filter, another title could be the first that is found; the embedded engine chooses among all, too.
+        Under a filter, another title could be the first that is found; the embedded engine also chooses among all.
         """
         if not site.all_named:
             return self
@@ -189,8 +189,9 @@ class CollectionReader:
             allowed: filter for the allowed chunks.
             words: dimension to weight, for the sparse vectors.
             identifier: dimension of the identifier that the query is, if it is one.
-            names: what a title may be, and the first one a heading, normalised like these; the first found one counts.
-            distinctive: the same for a heading that has all words of the query that distinguish pages.
+            names: normalised texts that a title may equal, and the first one also a heading; the first that is found
+                counts.
+            distinctive: normalised texts of headings with all words of the query that distinguish pages.
             heading: stems of a heading with all words of the query, each with alternatives; empty for none.
         """
         sides: dict[str, dict[str, Any]] = {}
@@ -200,7 +201,7 @@ class CollectionReader:
         if identifier is not None:
             whole = models.SparseVector(indices=[identifier], values=[1.0])
             sides["identifier"] = {"query": whole, "using": WORDS, "filter": allowed, "limit": _NAMES}
-        if names:  # titles and pins apart from headings, of which there may be more than the limit
+        if names:  # titles and pins in a request of their own, because more headings than the limit may match
             sides["titles"] = {"filter": _titled(names, allowed), "limit": _NAMES}
             sides["headings"] = {"filter": _headed(names, allowed), "limit": _NAMES}
         if distinctive:

@@ -82,7 +82,7 @@ class QdrantWriter:
         self.identity = f"qdrant {collection} {site}"
 
     def prepare(self) -> None:
-        """Checks the version of the cluster and whose the alias is, see `StoreWriter.prepare`.
+        """Checks the version of the cluster and the site of the alias, see `StoreWriter.prepare`.
 
         Raises:
             ConfigurationError: the alias shows a build of another site.
@@ -149,7 +149,7 @@ class QdrantWriter:
         """Returns the name of the collection that the alias shows; None if there is no alias.
 
         Raises:
-            ConfigurationError: it is a build of another site. Builds of earlier versions do not tell.
+            ConfigurationError: it is a build of another site. Builds of earlier versions do not name theirs.
         """
         aliases = patiently(self._client.get_aliases).aliases
         name = next((item.collection_name for item in aliases if item.alias_name == self._collection), None)
