@@ -103,7 +103,7 @@ def _copy_widget(
         site_dir: folder of the built site.
         settings: the options.
         site: the site.
-        own: folder with files that the site has instead of ours.
+        own: folder with the site's own files, which replace ours.
         own_config: keys of its own `config.json`.
     """
     source = theme_dir() / ASSETS
@@ -147,7 +147,7 @@ _LIST_PLACE = re.compile(
 )
 """Paths under which generators list pages that exist elsewhere."""
 _NEXT_OF_PELICAN = re.compile(r"(?:.*/)?index\d+\.html")
-"""Further parts of Pelican's list of posts, behind `index.html`."""
+"""Further parts of Pelican's list of posts, after `index.html`."""
 _TITLE_SEPARATOR = re.compile(r"\s+[-–—|·•:]\s+")
 
 
@@ -210,7 +210,7 @@ class SiteFolder:
     def _page_without_source(
         self, path: str, generator: str, written: dict[tuple[str, str], str]
     ) -> RenderedPage | NoPage:
-        """Reads a file that no Markdown file becomes; such a file may also repeat what other pages show."""
+        """Reads an HTML file that was not made from a Markdown file; it may also repeat what other pages show."""
         if reason := self._why_no_page(path):
             return NoPage(reason)
         page = self._rendered(path)

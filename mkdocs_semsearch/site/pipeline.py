@@ -187,7 +187,7 @@ class SiteReport:
 
     @property
     def build_warnings(self) -> tuple[str, ...]:
-        """Sentences about the machine and the model, which are no fault of a page."""
+        """Sentences about problems of the machine or the model rather than of a page."""
         return tuple(filter(None, (self.build.warning, self.uncached, self.cut)))
 
 
@@ -195,7 +195,7 @@ def open_configured_embedder(settings: EmbedderSettings) -> Embedder:
     """Opens the embedder that the options name; fast, because weights are loaded with the first text.
 
     Raises:
-        ConfigurationError: the kind of embedder does not have an option.
+        ConfigurationError: an option is set that this kind of embedder does not have.
         ModelNotFoundError: the model is neither on disk nor reachable.
     """
     from mkdocs_semsearch.embedding import open_embedder
@@ -280,8 +280,8 @@ def _uncached(problem: str | None, cache_dir: Path) -> str | None:
     if problem is None:
         return None
     return (
-        f"Nothing can be cached in {cache_dir} ({problem}), so every build embeds the same texts again: let this user "
-        "write there, make room, or name another folder as cache_dir."
+        f"Nothing can be cached in {cache_dir} ({problem}), so every build embeds the same texts again: allow "
+        "writing there, make room, or set cache_dir to another folder."
     )
 
 

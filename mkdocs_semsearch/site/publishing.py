@@ -178,7 +178,7 @@ _RELATED = {
 
 
 def write_related_links(site_dir: Path, settings: Settings) -> None:
-    """Replaces the placeholders in pages by links to the nearest pages.
+    """Replaces the placeholders in pages with links to the nearest pages.
 
     Args:
         site_dir: the built site; only pages with a placeholder are changed.
@@ -196,7 +196,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
     with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
         for path, url in searcher.page_urls():
             file = site_dir / _file_of(url)
-            html = file.read_bytes().decode("utf-8") if file.is_file() else ""  # with its own line ends
+            html = file.read_bytes().decode("utf-8") if file.is_file() else ""  # with its own line endings
             if _PLACEHOLDER.search(html):
                 pages = [result.page for result in searcher.related(path, settings.related)]
                 links = [{"title": page.title, "url": _relative(page.url, url)} for page in pages]

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 _SEPARATOR = re.compile(r"\s+(?:[-–—|·]|::)\s+")
 _VERSION_AFTER = re.compile(r"\s+v?\d+(?:\.\w+)+(?:\s+\w+)?$")
-"""What Sphinx writes behind the name of a project: `Frob 1.3.0 documentation`, in any language."""
+"""What Sphinx writes after the name of a project: `Frob 1.3.0 documentation`, in any language."""
 
 LEAST_TITLES = 2
 """Least number of titles that must share an ending; a single title can have two parts for any reason."""
 
 
 def name_in_titles(titles: Sequence[str]) -> str:
-    """Returns the ending that most `<title>`s share behind a separator, without a version; `""` if there is none.
+    """Returns the ending that most `<title>`s share after a separator, without a version; `""` if there is none.
 
     The title of a home page is often the name alone, which counts like an ending.
     """

@@ -42,7 +42,7 @@ class NavEntry:
 
 
 _FOR_PLUGINS = re.compile(r"!|(?!\w+:|/)(?:.*\*|.*/$|[^.]*$)")
-"""Entries of a navigation that plugins replace by pages: `!include a/mkdocs.yml`, `guide/`, `guide/*.md`, `guide`."""
+"""Entries of a navigation that plugins replace with pages: `!include a/mkdocs.yml`, `guide/`, `guide/*.md`, `guide`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SiteConfig:
         return not self.is_translated and not any(_FOR_PLUGINS.match(entry) for entry in self.nav or ())
 
     def navigation_test(self) -> Callable[[str], bool]:
-        """Returns a function that says of a source path whether it is in the navigation or matched by `not_in_nav`.
+        """Returns a function that tells whether a source path is in the navigation or matched by `not_in_nav`.
 
         Raises:
             ConfigurationError: `not_in_nav` has a pattern that MkDocs would refuse.
@@ -401,7 +401,7 @@ class PageDates:
 
 
 def _composed(path: str) -> str:
-    """Returns a path in NFC: git on macOS records file names so, but the disk may have them decomposed."""
+    """Returns a path in NFC: git on macOS records file names in this form, but the disk may have them decomposed."""
     return unicodedata.normalize("NFC", path)
 
 
@@ -421,7 +421,7 @@ def _read_log(text: str) -> dict[str, datetime.date]:
 
 
 def _day_of_commit(seconds: str) -> datetime.date | None:
-    """Returns the day of a commit; None for one without a date, or with one that no calendar has."""
+    """Returns the day of a commit; None if it has no date, or one that no calendar can show."""
     try:
         return _day(float(seconds))
     except (ValueError, OverflowError, OSError):

@@ -80,11 +80,11 @@ def widget_config(
 
 
 def _no_json(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def own_config(content: bytes, name: str) -> dict[str, Any]:
-    """Returns the keys of a `config.json` that a site has itself.
+    """Returns the keys of a site's own `config.json`.
 
     Args:
         content: content of the file.
@@ -258,7 +258,7 @@ ENTRIES = ("dialog.js", "static/worker.js", "static/answering.js")
 
 _IMPORT = re.compile(r'^import (?:\{\s+([^}]+?),?\s+\} from )?"(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
-# A comment behind code follows one of these characters and a space; none of our strings contains that.
+# A comment after code follows one of these characters and a space; none of our strings contains that.
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*[\s\S]*?\*/)\n|(?<=[;,{}(\[]) // .*", re.MULTILINE)
 _INDENTATION = re.compile(r"^\s+", re.MULTILINE)  # and empty lines; no template literal of ours has several lines
 _CSS_SPACE = re.compile(r"\s*([{};])\s*")  # no string in our style sheets has such a sign
@@ -268,8 +268,9 @@ def publish_assets(assets: Path, source: Path) -> None:
     """Writes each script as one file with the modules that it imports, every file without comments and spare spaces.
 
     On a slow connection, every file that imports another one would take a second longer. And if the other one gets
-    lost, Firefox and Safari do not request it again. A script that is loaded after the dialog imports what that has
-    from there. A module becomes a function that returns its exports, so that names of different modules do not collide.
+    lost, Firefox and Safari do not request it again. A script that is loaded after the dialog imports from the dialog
+    what is there. A module becomes a function that returns its exports, so that names of different modules do not
+    collide.
 
     Args:
         assets: the folder of the widget in the site, with copies of the sources. Missing files, and those that are not
