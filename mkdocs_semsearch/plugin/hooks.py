@@ -92,7 +92,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Checks the options and adds the search box; runs again on the same config when locales are built."""
-        # For a plugin that was added to the configuration of a running preview, MkDocs calls no `on_startup`.
+        # For a plugin that was added to the configuration of a running preview, MkDocs does not call `on_startup`.
         self._serving = self._serving or running_command()[0] == "serve"
         try:
             self._settings = self.config.settings()
@@ -244,7 +244,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]
     ) -> LiveReloadServer:
-        """Adds the search to the server of the preview, which also watches the file of the synonyms."""
+        """Adds the search to the server of the preview, which also watches the file with the synonyms."""
         app = server.get_app()
         assert app is not None, "MkDocs sets it in the constructor"
         server.set_app(self._preview.wrap(app, server.mount_path, config.dev_addr.host))
@@ -309,7 +309,7 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             widget_files.withdraw_static(site_dir)
             log.info(
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
-                "`static: true` writes the files for a search in the browser all the same."
+                "`static: true` writes the files for a search in the browser anyway."
             )
         self._log_unused_options(config)
         _log_report(report, self._pages.warnings(), strict=config.strict)

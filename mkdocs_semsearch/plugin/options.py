@@ -221,7 +221,7 @@ class SemsearchConfig(Options):
     lint = Switch(_Lint, default="off")
 
     def misfits(self) -> Iterator[tuple[str, str]]:
-        """Yields the option that excludes the kind of store."""
+        """Yields an option that cannot be used with the kind of store, and what to do."""
         kind = self.store.kind
         if kind != "embedded" and self.static not in ("auto", None):
             yield "static", f"It needs an index folder, but store.kind is {kind}: remove one of the two options."
@@ -285,7 +285,7 @@ def _read_synonyms(file: Path) -> dict[str, Any]:
     """Reads a file of synonyms.
 
     Raises:
-        ConfigurationError: the file cannot be read or has other content.
+        ConfigurationError: the file cannot be read or is not a mapping of synonyms.
     """
     import yaml
 

@@ -251,9 +251,9 @@ class MkDocsPages:
 
 
 def _is_read_as_navigation(file: File, config: MkDocsConfig) -> bool:
-    """Returns whether a page is a list of links for mkdocs-literate-nav, which takes what it reads out of `nav`.
+    """Returns whether mkdocs-literate-nav reads a page as a list of links, and so removes it from `nav`.
 
-    Readers come to the index page of a folder by its address, whatever the navigation says.
+    Readers reach the index page of a folder by its address, whatever the navigation says.
     """
     plugin = config.plugins.get("literate-nav")
     name = plugin.config.get("nav_file") if plugin is not None else None

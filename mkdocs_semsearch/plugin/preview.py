@@ -104,7 +104,7 @@ class Preview:
         """Returns the result of `write(folder)`.
 
         If the folder cannot be written, this and all later calls for it use a temporary one instead, which `close`
-        removes. An error of `write` itself, as on a full disk, is one of this job only.
+        removes. An error of `write` itself, as on a full disk, fails only this job.
         """
         if folder not in self._temporary and not is_writable(folder):
             log.warning(f"cache_dir: {folder} cannot be written, so this preview uses a temporary folder until it ends")
@@ -248,13 +248,13 @@ def live_reload_is_off(parameters: Mapping[str, Any]) -> bool:
         parameters: parameters of the `serve` command. With click 8.3.0 and 8.3.1, MkDocs 1.6 turns live reload off,
             because these versions lose the default of a flag with two names.
     """
-    if "no_livereload" in parameters:  # ProperDocs, whose `livereload` does not tell
+    if "no_livereload" in parameters:  # ProperDocs, where `livereload` says nothing about it
         return bool(parameters["no_livereload"])
     return "livereload" in parameters and not parameters["livereload"]
 
 
 class _Bridge:
-    """Answers WSGI requests by an ASGI application, whose event loop runs in a thread until `close`."""
+    """Answers WSGI requests with an ASGI application, whose event loop runs in a thread until `close`."""
 
     def __init__(self, app: Starlette) -> None:
         from anyio.from_thread import start_blocking_portal
