@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.name is None or error.name.startswith("mkdocs_semsearch"):
             raise
         say(
-            f"{error.name} is missing: pip install mkdocs-semsearch, or, to search only, install what `semsearch "
+            f"{error.name} is missing: run pip install mkdocs-semsearch, or, to search only, install what `semsearch "
             "requirements` lists."
         )
         return 1

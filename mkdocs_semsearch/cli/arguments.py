@@ -125,20 +125,22 @@ def _add_serve_arguments(sub: argparse.ArgumentParser) -> None:
         help="allow requests from pages of this origin; repeat for more",
     )
     sub.add_argument("--cors-origin-regex", metavar="RE", help="allow requests from pages whose whole origin matches")
-    sub.add_argument("--rate-limit", metavar="N/UNIT", help="for each client address, such as 60/minute")
+    sub.add_argument("--rate-limit", metavar="N/UNIT", help="limit for each client address, such as 60/minute")
     sub.add_argument(
         "--client-header",
         metavar="NAME",
         help="header in which your proxy writes the client's address (X-Forwarded-For)",
     )
-    sub.add_argument("--max-concurrent", type=int, metavar="N", help="requests at a time, 503 beyond (default: 64)")
+    sub.add_argument(
+        "--max-concurrent", type=int, metavar="N", help="requests at a time; further ones get 503 (default: 64)"
+    )
     sub.add_argument("--request-seconds", type=float, metavar="S", help="time limit of a request (default: 10)")
     sub.add_argument("--token-file", metavar="FILE", help="answer only requests with a bearer token from this file")
     sub.add_argument("--reuse-port", action="store_true", help="let several of these processes share the port")
     sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="default: info")
     sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
-    sub.add_argument("--insights", metavar="DIR", help="record what readers search in this folder, without names")
+    sub.add_argument("--insights", metavar="DIR", help="record in this folder what readers search for, without names")
 
 
 def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
@@ -146,8 +148,8 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="DIR | forget TEXT | export FILE",
-        help="folder of the records (default: the variable SEMSEARCH_INSIGHTS); or delete the records that contain a "
-        "text, or write all into a Parquet file: the folder may follow",
+        help="folder of the records (default: the variable SEMSEARCH_INSIGHTS); forget TEXT deletes the records that "
+        "contain a text, export FILE writes all into a Parquet file: the folder may follow",
     )
     sub.add_argument(
         "--export-queries",
@@ -160,7 +162,7 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--index", metavar="INDEX", help=_INDEX_OF_RECORDS)
     sub.add_argument("--format", choices=("text", "json", "html"), help="of the report; default: text")
     sub.add_argument(
-        "--since", default="", metavar="DAY", help="from this day on (2026-11-01), or of the last days (30d)"
+        "--since", default="", metavar="DAY", help="records from this day on (2026-11-01), or of the last days (30d)"
     )
 
 
@@ -250,7 +252,7 @@ def _add_inspect_arguments(sub: argparse.ArgumentParser) -> None:
 
 def _add_requirements_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
-        "--extra", action="append", default=[], choices=("mcp", "qdrant", "tokenizers"), help="add those of an extra"
+        "--extra", action="append", default=[], choices=("mcp", "qdrant", "tokenizers"), help="add what an extra needs"
     )
 
 
@@ -286,7 +288,7 @@ def _add_indexes(sub: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=INDEX",
-        help="one of several indexes, under its name and all of them together; repeat for more",
+        help="one of several indexes, which answer under their names and all together; repeat for more",
     )
 
 

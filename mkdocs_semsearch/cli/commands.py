@@ -41,7 +41,7 @@ def _index(given: argparse.Namespace) -> int:
         from mkdocs_semsearch.site.pipeline import EmbeddingProgress, StaticSettings
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"`semsearch index` needs {error.name}, which is not installed here: pip install mkdocs-semsearch."
+            f"`semsearch index` needs {error.name}, which is not installed here: run pip install mkdocs-semsearch."
         ) from None
 
     config_file, config = _site_config(given.config)
@@ -192,7 +192,7 @@ def _mcp(given: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
-        raise SemsearchError("The MCP server needs an extra: pip install 'mkdocs-semsearch[mcp]'.")
+        raise SemsearchError("The MCP server needs an extra: run pip install 'mkdocs-semsearch[mcp]'.")
     settings = _server_settings(given)
     from mkdocs_semsearch.serving.encoder_pool import EncoderPool
     from mkdocs_semsearch.serving.live_index import LiveIndex

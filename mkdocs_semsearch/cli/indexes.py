@@ -25,7 +25,7 @@ def opener(engine: str) -> Callable[[str | Path], AbstractContextManager[Searche
 
 
 def _open_index(place: str | Path) -> Searcher:
-    """Opens an index; where there is only a site that is searched without a server, the error says how to ask that."""
+    """Opens an index; if there are only the files of the static search, the error says how to search them."""
     from mkdocs_semsearch import open_searcher
 
     try:
@@ -37,7 +37,7 @@ def _open_index(place: str | Path) -> Searcher:
             raise
         raise IndexNotFoundError(
             f"There is no search index in {place}, only the files of the search without a server: "
-            "add --engine static to ask these, or name the index folder."
+            "add --engine static to search them, or name the index folder."
         ) from None
 
 

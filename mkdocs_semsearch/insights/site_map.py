@@ -207,7 +207,7 @@ def project(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     try:
         from sklearn.manifold import TSNE
     except ImportError:
-        raise ConfigurationError("The map needs an extra: pip install 'mkdocs-semsearch[map]'.") from None
+        raise ConfigurationError("The map needs an extra: run pip install 'mkdocs-semsearch[map]'.") from None
     perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
     found = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(vectors)
     return np.asarray(found, np.float64)

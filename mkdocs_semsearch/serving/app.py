@@ -288,7 +288,7 @@ def _middleware(
 
 async def _missing_mcp(scope: Scope, receive: Receive, send: Send) -> None:
     """Says at `/mcp` that the extra is not installed; from a plain 404, an agent could not tell why."""
-    message = "MCP needs an extra on this server: pip install 'mkdocs-semsearch[mcp]'."
+    message = "MCP needs an extra on this server: run pip install 'mkdocs-semsearch[mcp]'."
     await starlette_response(error_response(HttpError(404, "not_found", message)))(scope, receive, send)
 
 
