@@ -51,9 +51,9 @@ By group and name:
   score is at least `shown` times that of the best one.
 * `kinds`: score factor for pages of a kind, unless the question is about that kind.
 * `languages`: score factor for pages that are not in the language of the reader.
-* `matches`, in a browser `static_matches`: a chunk matches from `share` of the best score on. The share falls to
+* `matches`, in a browser `static_matches`: a chunk matches if it has `share` of the best score. The share falls to
   `least` in proportion where the best similarity is below `similarity`, or the best chunk has less than `words` of the
-  weight of the question's words. In semantic mode a chunk matches from `semantic_share` of the best similarity on.
+  weight of the question's words. In semantic mode it needs `semantic_share` of the best similarity.
 * `nothing`, in a browser `static_nothing`: a site has no answer if the best similarity is below a limit. The limit is
   `similarity`, minus `known` times the share of the question's words that the site has, minus `words` times the share
   of their weight in the best chunk; it is at most `enough`. A question with code that the site has is always answered,

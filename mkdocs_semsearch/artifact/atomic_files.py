@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 _SECONDS_TO_RENAME = 2.0 if os.name == "nt" else 0.0
-"""Time in which a refused renaming is tried again. On Windows, a program that has just opened a file, as virus scanners
+"""Seconds for which a refused renaming is retried. On Windows, a program that has just opened a file, as virus scanners
 and indexers do, prevents renaming it for a moment."""
 
 _SECONDS_OF_A_PART = 3600
@@ -63,8 +63,8 @@ def remove_old_parts(folder: Path, name: str = "") -> None:
 def replace_file(path: Path, content: str | bytes) -> None:
     """Writes an unfinished file in the same folder and renames it, so that nobody reads half a file.
 
-    Line ends are written as they are in a text, and a file that is replaced keeps its permissions. Of a link, the file
-    is replaced; a device such as `/dev/stdout` is written to.
+    Line endings are written unchanged, and a replaced file keeps its permissions. For a link, the file that it points
+    to is replaced; a device such as `/dev/stdout` is written to.
     """
     written = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():

@@ -287,7 +287,7 @@ _TITLE_MARKS = (".", "!", "?", ":", "…", "。", "！", "？", "：")
 def colon_after(title: str) -> str:
     """Returns the colon between a title and what it introduces; empty if the title ends with a mark of its own.
 
-    The same in `static/records.js`.
+    `static/records.js` has the same rule.
     """
     return "" if title.endswith(_TITLE_MARKS) else ":"
 

@@ -145,7 +145,7 @@ def manifest_from_json(text: str, place: str) -> Manifest:
         place: path of the file, for the messages.
 
     Raises:
-        IndexFormatError: the format number is another one.
+        IndexFormatError: the index has another format.
         IndexCorruptError: the text is not a manifest.
     """
     try:

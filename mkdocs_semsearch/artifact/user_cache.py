@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def is_writable(folder: Path) -> bool:
-    """Returns whether files can be written in a folder, which is made if it is missing."""
+    """Returns whether files can be written in a folder, which is created if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -20,8 +20,8 @@ def is_writable(folder: Path) -> bool:
 def user_cache(name: str) -> Path:
     """Returns the folder of this name in `XDG_CACHE_HOME`, else in `LOCALAPPDATA` (Windows), else in `~/.cache`.
 
-    A folder that exists in `~/.cache` is used rather than a new one in `LOCALAPPDATA`, so that no cache gets lost. A
-    user without a home has it in the folder for temporary files.
+    A folder that exists in `~/.cache` is used rather than a new one in `LOCALAPPDATA`, so that no cache gets lost. For
+    a user without a home folder, it is in the folder for temporary files.
     """
     if os.environ.get("XDG_CACHE_HOME"):
         return Path(os.environ["XDG_CACHE_HOME"]) / name
