@@ -69,8 +69,8 @@ class VectorSide(Protocol):
             at_least: also return every allowed row with at least this similarity.
 
         Returns:
-            The requested rows and possibly others; all allowed rows if these are fewer than `limit`. The search is
-            exact if `rows` allows few rows, and if `limit` is 0 or None; otherwise it may be approximate.
+            The requested rows and possibly others; all allowed rows if these are fewer than `limit`. Without
+            `at_least` the nearest rows may be approximate, unless `rows` allows few rows or `limit` is 0 or None.
         """
         ...
 

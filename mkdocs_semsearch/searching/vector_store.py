@@ -106,7 +106,8 @@ class VectorStore:
         if limit is None or limit >= count or count < _GATHER_BELOW * len(self._vectors):
             return self._compared(allowed, vector)
         reach = limit * len(self._vectors) // count
-        if self._walk is not None and limit and reach * _SCANNED_IN_A_STEP < len(self._vectors):
+        # A walk would return only some of the rows with at least a similarity.
+        if self._walk is not None and limit and at_least is None and reach * _SCANNED_IN_A_STEP < len(self._vectors):
             found = self._walked(self._walk, vector, rows, reach)
             if len(found.rows) >= limit:
                 return found

@@ -20,6 +20,7 @@ from mkdocs_semsearch.serving.admission import Workers
 from mkdocs_semsearch.serving.federation import Opened, Operations
 from mkdocs_semsearch.serving.responses import HttpError, as_http_error, encode_json, panics_as_errors
 from mkdocs_semsearch.serving.wire import EXAMPLES, Defaults, SearchRequest, read_values, with_defaults
+from mkdocs_semsearch.wording import counted
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.tools import Tool
@@ -273,7 +274,7 @@ def compact_answer(body: Mapping[str, Any], max_tokens: int) -> str:
 
 
 def _head(body: Mapping[str, Any]) -> str:
-    said = [f"{body['total_results']} results, {body['weaker_results']} weaker."]
+    said = [f"{counted(body['total_results'], 'result')}, {body['weaker_results']} weaker."]
     said += [f"Read “{word}” as “{other}”." for word, other in body.get("corrected", {}).items()]
     if body.get("degraded"):
         said.append("The encoder does not work: at least some results were found by words alone.")

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.artifact.atomic_files import replace_file
 from mkdocs_semsearch.artifact.manifest import CHUNKS
+from mkdocs_semsearch.embedding.protocol import Embedder, Role, embedded
 from mkdocs_semsearch.embedding.token_table import (
     CONTINUATION,
     TokenTable,
@@ -37,8 +38,6 @@ from mkdocs_semsearch.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import torch
-
-    from mkdocs_semsearch.embedding.protocol import Embedder, Role
 
 _RARE = 1e-3
 """The parameter `a` of SIF; Arora et al. recommend 1e-3 to 1e-4."""
@@ -238,7 +237,7 @@ def _embedded(texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
     ordered = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     role: Role = "document" if identity.query_prompt == identity.document_prompt else "query"
     vectors = np.empty((len(texts), identity.dimension), np.float32)
-    vectors[ordered] = embedder.embed([texts[number] for number in ordered], role)
+    vectors[ordered] = embedded(embedder, [texts[number] for number in ordered], role)
     return vectors
 
 

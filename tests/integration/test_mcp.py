@@ -196,6 +196,8 @@ def test_a_compact_answer_shows_what_is_below_a_heading_without_text(tmp_path):
     with open_searcher(tmp_path, embedder=WordHashEmbedder()) as searcher:
         given = {"query": "log files", "limit": 1, "mode": "lexical", "max_tokens": 200}
         answer = call(server_of(lambda: searcher), "search_docs", given)[1]["answer"]
+        quoted = given | {"query": '"an introduction"'}
+        assert call(server_of(lambda: searcher), "search_docs", quoted)[1]["answer"].startswith("1 result, 0 weaker.")
     assert answer.endswith("Place:\n\nThey are in /var/log."), answer
 
 

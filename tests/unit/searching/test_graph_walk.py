@@ -80,6 +80,7 @@ def test_filters_get_as_many_rows_as_there_are(walking, made, share, near):
 def test_queries_above_a_floor_or_for_all_rows_are_scanned_exactly(walking, made):
     vectors, questions, _ = made
     similar = vectors.astype(np.float32) @ questions[0]
-    found = walking.nearest(questions[0], None, 0, 0.3)
-    assert set(np.flatnonzero(similar > 0.3 + 1e-5)) <= set(found.rows.tolist())
+    for limit in (0, 20):
+        found = walking.nearest(questions[0], None, limit, 0.3)
+        assert set(np.flatnonzero(similar > 0.3 + 1e-5)) <= set(found.rows.tolist())
     assert len(walking.nearest(questions[0], None).rows) == ROWS

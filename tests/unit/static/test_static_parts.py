@@ -14,6 +14,7 @@ from mkdocs_semsearch.embedding.token_table import (
     read_table,
     write_table,
 )
+from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static import tuning
@@ -238,6 +239,17 @@ def trainings(tmp_path, monkeypatch):
 
 def tuned(tmp_path, cache_dir):
     return tuned_table(tmp_path / "index", WordHashEmbedder(), base=None, cache_dir=cache_dir)
+
+
+def test_a_table_is_not_tuned_with_invalid_vectors(tmp_path, monkeypatch):
+    class Broken(WordHashEmbedder):
+        def embed(self, texts, role):
+            return super().embed(texts, role) * np.nan
+
+    built(tmp_path / "index", [made_page("keys.md", "Rotate the keys. Then keep them.")])
+    monkeypatch.setattr(tuning, "find_spec", lambda name: name)
+    with pytest.raises(EmbeddingError, match="NaN"):
+        tuned_table(tmp_path / "index", Broken(), base=None, cache_dir=tmp_path / "cache")
 
 
 def test_a_damaged_tuned_table_is_trained_again(tmp_path, trainings):
