@@ -62,10 +62,11 @@ export class Lexical {
     const words = [...new Set(given)].map((word) => {
       const terms = termsOf(word);
       const parts = identifierParts(word).flatMap(termsOf).filter((part) => [...part].length > 1);
-      return { word, terms, parts, forms: identifierForms(word), corrections: [], divided: [] };
+      const forms = identifierForms(word).slice(0, MAX_FORMS);
+      return { word, terms, parts, forms, corrections: [], divided: [] };
     });
     const terms = words.flatMap((word) => [...word.terms, ...word.parts]);
-    await this.words.load(terms, words.map(({ forms }) => forms.slice(0, MAX_FORMS)).flat());
+    await this.words.load(terms, words.flatMap(({ forms }) => forms));
     return words;
   }
 
@@ -98,12 +99,8 @@ export class Lexical {
     for (const item of words) if (item.joined) item.corrections = item.divided = [];
     const corrected = words.filter(({ corrections }) => corrections.length);
     await this.words.load([...completions, ...corrected.flatMap(({ corrections }) => corrections)]);
-    const typed = question.words;
-    const unfinished = typed.at(-1) ?? "";
-    const ends = [unfinished, ...identifierParts(unfinished)].flatMap(termsOf);
-    const lastTerm = ends.filter((end) => matchesAlone(end, unfinished)).at(-1);
-    const { text, telling, named } = question;
-    const asked = new Asked(this, { all, words, completions, last: lastTerm, unfinished, text, typed, telling, named });
+    const { text, words: typed, telling, named } = question;
+    const asked = new Asked(this, { all, words, completions, unfinished: last, text, typed, telling, named });
     return { asked, corrections: Object.fromEntries(corrected.map((item) => [item.word, item.corrections])) };
   }
 
@@ -117,7 +114,7 @@ export class Lexical {
   async #findJoined(words) {
     const isKnown = ({ terms, forms }, name) =>
       (terms.length === 1 && this.words.find(terms[0])?.chunks) ||
-      forms.slice(0, MAX_FORMS).some((form) => form !== name && this.words.identifier(form));
+      forms.some((form) => form !== name && this.words.identifier(form));
     const named = words.map((item) => [item, joinedName(item.word)]);
     const wanted = named.filter(([item, name]) => name && !isKnown(item, name));
     const names = wanted.map(([, name]) => name);
@@ -146,7 +143,7 @@ const all = (terms, known) => terms.length > 0 && terms.every((term) => known.ha
 
 /** Returns the forms of a word that is written as code: the whole, and its parts that are code themselves. */
 const codeForms = (word, forms) =>
-  isCode(word) ? forms.slice(0, MAX_FORMS).filter((form, place) => !place || isCode(form)) : [];
+  isCode(word) ? forms.filter((form, place) => !place || isCode(form)) : [];
 
 class Asked {
   constructor({ words: known, rows, unit, leastLevels, clauses, headings }, asked) {
@@ -162,10 +159,10 @@ class Asked {
     for (const { word, corrections, joined, divided } of this.words) {
       const read = divided.length ? divided : termsOf(corrections[0] ?? word);
       for (const term of joined ? [joined] : read) {
-        const unfinished = word === this.unfinished && [...term].length > 1 && this.completions[0];
+        const completion = word === this.unfinished && [...term].length > 1 && this.completions[0];
         const chunks = joined
           ? Math.max(this.known.identifier(joined)?.postings.rows.length ?? 0, this.#chunksWith(joined))
-          : this.#chunksWith(term) || (unfinished ? this.#chunksWith(unfinished) : 0);
+          : this.#chunksWith(term) || (completion ? this.#chunksWith(completion) : 0);
         const inverse = Math.log1p((this.rows - chunks + 0.5) / (chunks + 0.5));
         weight += inverse;
         if (chunks) known += inverse;
@@ -226,7 +223,7 @@ class Asked {
       for (const term of new Set([...terms, joined].filter(Boolean))) yield find(term, factor);
       for (const term of divided) yield find(term, factor);
       for (const term of corrections) yield find(term, factor * correction);
-      const names = new Set([...forms.slice(0, MAX_FORMS), joined].filter(Boolean));
+      const names = new Set([...forms, joined].filter(Boolean));
       for (const form of names) yield [this.known.identifier(form), tenths(factor * identifier)];
       for (const term of new Set(parts)) if (!terms.includes(term)) yield find(term, factor * part);
     }
@@ -278,11 +275,14 @@ class Asked {
     const told = alone.filter(([term]) => this.known.find(term)?.telling ?? true);
     const others = alone.filter(([, word]) => this.words.some((item) => item.word === word));
     const telling = (told.length ? told : others).map(([term]) => term);
-    const found = [...telling, ...this.words.flatMap(({ corrections, divided }) => [...divided, ...corrections])].map((term) =>
-      this.known.find(term),
-    );
+    const read = this.words.flatMap(({ corrections, divided }) => [...divided, ...corrections]);
     const stems = new Map();
-    for (const term of found) if (term && !stems.has(term.stem)) stems.set(term.stem, term.words);
-    return new Matcher(stems, this.last, wholeIdentifiers(this.typed, this.words.flatMap((item) => item.joined ?? [])));
+    for (const term of [...telling, ...read]) {
+      const found = this.known.find(term);
+      if (found && !stems.has(found.stem)) stems.set(found.stem, found.words);
+    }
+    const ends = [this.unfinished, ...identifierParts(this.unfinished)].flatMap(termsOf);
+    const last = ends.findLast((end) => matchesAlone(end, this.unfinished));
+    return new Matcher(stems, last, wholeIdentifiers(this.typed, this.words.flatMap((item) => item.joined ?? [])));
   }
 }
