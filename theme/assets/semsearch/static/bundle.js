@@ -152,7 +152,7 @@ class Blocks {
   /** Returns the block as an array, which is empty if the block is missing. */
   array(name) {
     const [type, offset, length] = this.#header[name] ?? ["u8", 0, 0];
-    const Type = ARRAYS[type];
+    const Type = ARRAYS[type] ?? Uint8Array; // of texts
     return new Type(this.#buffer, this.#start + offset, length / Type.BYTES_PER_ELEMENT);
   }
 
@@ -167,8 +167,7 @@ class Blocks {
   }
 
   #text(name) {
-    const [, offset, length] = this.#header[name] ?? ["", 0, 0];
-    return decoder.decode(new Uint8Array(this.#buffer, this.#start + offset, length));
+    return decoder.decode(this.array(name));
   }
 }
 

@@ -3,8 +3,6 @@
  * vectors of all chunks. All sums are whole numbers below 2^53, so static/meaning.py computes the same bits.
  */
 
-import { isAscii } from "./text.js";
-
 const CONTINUATION = "##";
 const MAX_WORDS = 128;
 const LONGEST_WORD = 100;
@@ -62,10 +60,11 @@ export class Meaning {
   async #pieces(word) {
     const found = [];
     for (let letters = [...word], mark = ""; letters.length; mark = CONTINUATION) {
-      const shard = await this.#shard(mark + letters.join(""));
-      let length = letters.length;
-      while (length && !shard.has(mark + letters.slice(0, length).join(""))) length -= 1;
-      if (length) found.push(shard.get(mark + letters.slice(0, length).join("")));
+      const beginning = (length) => mark + letters.slice(0, length).join("");
+      let { length } = letters;
+      const shard = await this.#shard(beginning(length));
+      while (length && !shard.has(beginning(length))) length -= 1;
+      if (length) found.push(shard.get(beginning(length)));
       letters = letters.slice(length || 1); // a character that no token has is left out
     }
     return found;
@@ -101,13 +100,8 @@ function vectorOf(tokens, weights) {
 
 /** Returns words in lower case without accents; each ideograph is a word. */
 function wordsOf(text) {
-  const lower = isAscii(text)
-    ? text.toLowerCase()
-    : text
-        .normalize("NFD")
-        .replace(/\p{Mn}/gu, "")
-        .toLowerCase();
-  const words = lower.match(WORD) ?? [];
+  const plain = text.normalize("NFD").replace(/\p{Mn}/gu, "");
+  const words = plain.toLowerCase().match(WORD) ?? [];
   return words.filter((word) => [...word].length <= LONGEST_WORD).slice(0, MAX_WORDS);
 }
 
