@@ -18,8 +18,10 @@ export async function browse(searcher, { filters, facets, started, limit = 10, o
   const boosted = (a, b) => boost.length && boost[b] - boost[a];
   const order = (a, b) => later(days[b], days[a]) || boosted(a, b) || a - b;
   const pages = [...sections.keys()].sort(order).slice(offset, offset + limit);
+  const unscored = { score: 0, scores: { semantic: null, lexical: null } };
+  const listed = { matcher: { stemsIn: () => [] }, rowOf: (row) => row, scoresOf: () => unscored };
   const [results, counts] = await Promise.all([
-    searcher.writeListed(pages.map((page) => sections.get(page)), sections_per_page),
+    searcher.write(pages.map((page) => ({ score: 0, sections: sections.get(page) })), sections_per_page, listed),
     Promise.all(facets.map(async (name) => searcher.countRows(name, searcher.rowsOf(await searcher.filteredBut(name, filters))))),
   ]);
   return {

@@ -101,11 +101,20 @@ export class Searcher {
   /** Writes the first results, and the others if these take at most `hurry` milliseconds. */
   async #writeInOrder(shown, found, { asked, options }, hurry) {
     const { sections_per_page = 3 } = options;
-    const write = (pages) => this.#write(pages, sections_per_page, found, asked.matcher());
-    const first = write(shown.slice(0, FEW));
-    if (hurry) await inTime(first, AHEAD);
-    const others = await inTime(write(shown.slice(FEW)), hurry);
-    return [...(await first), ...(others ?? [])];
+    const matcher = asked.matcher();
+    const rowOf = (at) => found.rows[shownOf(at, found, this)];
+    const scoresOf = (at) => ({
+      score: presented(found.scores[at]),
+      scores: {
+        semantic: found.semantic && presented(found.semantic[at]),
+        lexical: found.lexical && rounded(found.lexical[at], 4),
+      },
+    });
+    const write = (pages) => this.write(pages, sections_per_page, { matcher, rowOf, scoresOf });
+    const writing = write(shown.slice(0, FEW));
+    if (hurry) await inTime(writing, AHEAD);
+    const [first, others = []] = await Promise.all([writing, inTime(write(shown.slice(FEW)), hurry)]);
+    return [...first, ...others];
   }
 
   /** Ranks all pages for a question under a mask of filters and one of phrases; see `rankPages`. */
@@ -211,42 +220,26 @@ export class Searcher {
     return column.counts((row) => pages.get(row));
   }
 
-  /** Writes results without scores. `pages` has the first rows of the sections of each page. */
-  async writeListed(pages, sectionsPerPage) {
-    const shown = pages.map((rows) => rows.slice(0, sectionsPerPage));
-    const records = await this.records.readForExcerpts(shown.flat());
-    const unscored = { score: 0, scores: { semantic: null, lexical: null } };
-    const noWords = { stemsIn: () => [] };
-    let next = 0;
-    return shown.map((rows, number) => {
-      const { page } = records[next];
-      const sections = rows.map(() => {
-        const record = records[next++];
-        return { ...unscored, ...sectionRecord(record.chunk, page, makeExcerpt(record, noWords)) };
-      });
-      return { ...unscored, page: pageRecord(page), sections, ...further(pages[number], rows) };
-    });
-  }
-
-  async #write(pages, sectionsPerPage, found, matcher) {
+  /** Writes results. `rowOf` and `scoresOf` return the row that is shown of a section, and the scores of the section. */
+  async write(pages, sectionsPerPage, { matcher, rowOf, scoresOf }) {
     const best = pages.map(({ sections }) => sections.slice(0, sectionsPerPage));
-    const rows = best.flat().map((at) => found.rows[shownOf(at, found, this)]);
-    const records = await this.records.readForExcerpts(rows);
-    const partsOf = (at) => ({
-      semantic: found.semantic && presented(found.semantic[at]),
-      lexical: found.lexical && rounded(found.lexical[at], 4),
-    });
+    const records = await this.records.readForExcerpts(best.flat().map(rowOf));
     let next = 0;
     return pages.map(({ score, weak, sections: all }, number) => {
       const { page } = records[next];
-      const sections = best[number].map((at) => {
+      const shown = best[number];
+      const sections = shown.map((section) => {
         const record = records[next++];
-        const section = sectionRecord(record.chunk, page, makeExcerpt(record, matcher));
-        return { score: presented(found.scores[at]), scores: partsOf(at), ...section };
+        return { ...scoresOf(section), ...sectionRecord(record.chunk, page, makeExcerpt(record, matcher)) };
       });
-      const more = further(all, best[number]);
-      const result = { score: presented(score), scores: partsOf(best[number][0]), page: pageRecord(page), sections, ...more };
-      return weak ? { ...result, weak } : result;
+      return {
+        ...scoresOf(shown[0]),
+        score: presented(score),
+        page: pageRecord(page),
+        sections,
+        ...(all.length > shown.length && { more_sections: all.length - shown.length }),
+        ...(weak && { weak }),
+      };
     });
   }
 }
@@ -254,9 +247,6 @@ export class Searcher {
 /** Returns the headings and the texts of the sections of results. */
 const textsOf = (results) =>
   results.flatMap(({ sections }) => sections.flatMap(({ heading_hierarchy: path, content }) => [...path, content]));
-
-/** Returns the field with the number of sections that are not shown; none if all are. */
-const further = (all, shown) => all.length > shown.length && { more_sections: all.length - shown.length };
 
 /** Returns the intersection of two masks; null allows all. */
 const both = (mask, other) => (mask && other ? mask.map((bit, row) => bit & other[row]) : (mask ?? other));
