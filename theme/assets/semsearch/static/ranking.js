@@ -26,8 +26,8 @@ export function judge(given, mask, depth) {
   const semantic = similarities && picked(similarities, rows);
   const ranks = byMeaning ? new Map() : named;
   const worded = picked(totals, rows, asked.unit); // judged in every mode
-  const scaled = byMeaning ? [] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(worded)];
-  const parts = [0, 1].map((side) => (scaled[side] ? multiplied(scaled[side], rows, chunkFactors) : null));
+  const scaled = byMeaning ? [null, null] : [semantic && scaleSemantic(semantic, weights.fusion), scaleLexical(worded)];
+  const parts = scaled.map((side) => side && multiplied(side, rows, chunkFactors));
   const fusion = fusionOf(rows, given);
   const sides = byMeaning ? semantic.map((similarity) => Math.max(0, similarity)) : fuse(parts, fusion);
   const scores = withPriors(sides, rows, given);

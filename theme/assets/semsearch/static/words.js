@@ -39,20 +39,15 @@ class TermShard {
     return number < 0 ? null : this.#term(number, 0, true);
   }
 
-  /** Returns all words with a stem. The shard has all of them, including those outside its range. */
-  wordsWith(stem) {
-    const number = this.stems.indexOf(stem);
-    return this.keys.filter((_, place) => this.list[place] === number);
-  }
-
   #term(number, chunks, telling) {
     const shard = this;
     return {
       stem: this.stems[number],
       chunks,
       telling,
+      /** All words with the stem. The shard has all of them, including those outside its range. */
       get words() {
-        return shard.wordsWith(this.stem);
+        return shard.keys.filter((_, place) => shard.list[place] === number);
       },
       get postings() {
         return shard.#postings(number);
