@@ -94,13 +94,12 @@ class StaticEngine {
   }
 
   /** `store` belongs to the box that asks; all boxes of a page share one engine. */
-  async search({ query, filters, ...options }, signal, store = this.store) {
-    const given = { query, facets: this.names, filters: toFilters(filters), ...options };
+  async search(question, signal, store = this.store) {
+    const given = { facets: this.names, ...question, filters: toFilters(question.filters) };
     const body = await this.#call("search", { ...given, patience: PATIENCE, hurry: HURRY }, signal);
-    const asked = { query, filters, ...options };
-    const answer = toAnswer(this, asked, body);
+    const answer = toAnswer(this, question, body);
     if (body.loading) answer.mode = "loading";
-    if (body.loading || body.partial) this.#complete(answer, asked, given, store).catch(() => {});
+    if (body.loading || body.partial) this.#complete(answer, question, given, store).catch(() => {});
     return answer;
   }
 
@@ -115,9 +114,8 @@ class StaticEngine {
   }
 
   /** Replaces an answer from before all files had arrived: by words alone, or with the first results only. */
-  async #complete(answer, asked, given, store) {
-    const body = await this.#call("search", given);
-    const whole = toAnswer(this, asked, body);
+  async #complete(answer, question, given, store) {
+    const whole = toAnswer(this, question, await this.#call("search", given));
     const { answer: shown, walked } = store.state;
     const same = shown === answer;
     // One that the reader has extended has the same facets.
