@@ -18,7 +18,7 @@ from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
 from mkdocs_semsearch.static.bundle_writer import write_bundle
-from tests.browser.asking import GROUPS, INPUT, OPTION, expect_titles
+from tests.browser.asking import GROUPS, INPUT, OPTION, TRIGGERS, expect_titles, put_question
 from tests.browser.test_search_box import (  # noqa: F401 - the same tests, over the other engine
     ask,
     test_a_result_on_this_page_is_a_jump,
@@ -212,6 +212,21 @@ def test_versions_without_an_address_each_are_told_apart_by_name(
         ask(page, server, "rotate an access token")
         expect(page.locator(MODE)).to_be_hidden() if index else page.locator(f"{MODE}[data-mode=static]").wait_for()
         assert {path.split("/api/")[0] for path in server.sidecar.searches} == ({index} if index else set())
+
+
+def test_the_index_of_a_version_is_found_again_after_a_file_of_the_dialog_got_lost(page, static_site, serving):
+    page.add_init_script(NO_TIME_LIMITS)
+    with serving.SiteServer(static_site(static="auto", api_url="/-/semsearch", version="2.0")) as server:
+        server.sidecar.site = {"indexes": [{"name": "2.0", "site_url": ""}]}
+        page.goto(server.url)
+        page.route("**/dialog.css", lambda route: route.abort())
+        with page.expect_event("requestfailed"):
+            page.hover(TRIGGERS["mkdocs"])
+        page.wait_for_function("Object.keys(sessionStorage).some((key) => key.includes('/api/v1/facets'))")
+        page.unroute("**/dialog.css")
+        page.keyboard.press("Control+k")
+        put_question(page, "rotate an access token")
+        assert {path.split("/api/")[0] for path in server.sidecar.searches} == {"/-/semsearch/2.0"}
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ class Sidecar {
   mode = "online";
   remote = true;
 
-  constructor({ config, root, names }) {
-    this.url = new URL(config.api_url ?? "/-/semsearch", root).href.replace(/\/$/, "");
+  constructor({ config, root, names }, address = config.api_url ?? "/-/semsearch") {
+    this.url = new URL(address, root).href.replace(/\/$/, "");
     this.names = names;
   }
 
@@ -81,11 +81,11 @@ export class Search {
   #request = new AbortController();
   down = false;
 
-  /** `engine` is a promise of the module of an engine in the browser, or of nothing if a sidecar answers. */
+  /** `engine` is a promise of what `choose` in static/engine.js returns, or of nothing if the site has no such engine. */
   constructor({ engine, ...parts }) {
     Object.assign(this, parts);
     this.ready = engine.then((module) => {
-      this.first = module?.openIndex?.(this) ?? new Sidecar(this);
+      this.first = module?.openIndex?.(this) ?? new Sidecar(this, module?.address);
       this.store.set({ mode: this.first.mode });
       return this.first;
     });

@@ -15,24 +15,22 @@ const PAUSE = 10; // milliseconds without a key, after which the last word is fe
 const HURRY = 400; // milliseconds to wait for the texts of all results
 let opened = null;
 
-/** Returns `{ openIndex }` if no sidecar answers for this site, else an empty object. */
+/** Returns `{ openIndex }` if no sidecar answers for this site, else `{ address }`, that of its index. */
 export async function choose(config, root) {
-  if (config.static === "auto") config.api_url ??= "/-/semsearch";
-  const index = config.static === "auto" ? await findIndex(config, root) : config.api_url ? "" : null;
-  if (index === null) {
-    opened ??= new StaticEngine(root);
-    return { openIndex };
-  }
-  config.api_url += index;
-  return {};
+  const isAuto = config.static === "auto";
+  const address = config.api_url ?? (isAuto && "/-/semsearch");
+  const index = isAuto ? await findIndex({ ...config, address }, root) : address ? "" : null;
+  if (index !== null) return { address: address + index };
+  opened ??= new StaticEngine(root);
+  return { openIndex };
 }
 
 /**
  * Returns what the address of the sidecar needs for this site: nothing, or the name of one of several indexes; null if no
  * sidecar answers for this site. This is tested once per visit, because on a static host the request fails.
  */
-async function findIndex({ api_url: api, site_url: site, version }, root) {
-  const url = new URL(`${api}/api/v1/facets`, root);
+async function findIndex({ address, site_url: site, version }, root) {
+  const url = new URL(`${address}/api/v1/facets`, root);
   const key = `${url} ${site ?? ""} ${version ?? ""}`; // versions share the storage
   const known = stored((storage) => storage.getItem(key));
   if (known) return JSON.parse(known);
