@@ -76,7 +76,6 @@ export class Search {
   #timer = 0;
   #slow = 0;
   #again = 0;
-  #ticket = 0;
   shown = 0; // how many answers have been shown; one that is extended counts once
   #request = new AbortController();
   down = false;
@@ -144,11 +143,12 @@ export class Search {
     this.store.set({ ...patch, busy: false });
   }
 
+  /** Stops waiting for the last question; returns a signal that is aborted once there is a newer one, or the answer. */
   #supersede() {
     clearTimeout(this.#slow);
     this.#request.abort();
     this.#request = new AbortController();
-    return ++this.#ticket;
+    return this.#request.signal;
   }
 
   reportError({ message, status = 0 }) {
@@ -157,37 +157,35 @@ export class Search {
 
   async #run() {
     this.#since = 0;
-    const ticket = this.#supersede();
+    const signal = this.#supersede();
     const question = pick(this.store.state);
-    const { signal } = this.#request;
-    const current = () => ticket === this.#ticket;
     let substitute = null;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.store.set({ busy: true }), BUSY);
     await this.ready;
-    if (!current()) return;
+    if (signal.aborted) return;
     if (!this.down)
       try {
         // The request of a slow sidecar stays open while another engine answers.
         if (this.first.remote)
           this.#slow = setTimeout(async () => {
             const found = await this.#substitute(question, signal);
-            if (found && current() && !this.down) this.show((substitute = { ...found, mode: "slow" }));
+            if (found && !signal.aborted && !this.down) this.show((substitute = { ...found, mode: "slow" }));
           }, SLOW);
         const answer = await this.askFirst(question, signal);
-        if (!current()) return;
+        if (signal.aborted) return;
         this.#supersede();
         if (substitute) this.improve(answer);
         else this.show(answer);
         if (!answer.total && activeFilters(question.filters).length) this.extend("findHidden", answer);
         return;
       } catch (error) {
-        if (!current()) return;
+        if (signal.aborted) return;
         clearTimeout(this.#slow);
         await this.#lose(error);
       }
     const answer = substitute ?? (await this.#substitute(question, signal));
-    if (!current()) return;
+    if (signal.aborted) return;
     const mode = this.failover?.mode ?? "offline";
     if (answer && answer !== substitute) this.show(answer);
     else this.#settle({ mode: answer || mode === "building" ? mode : "offline" });
