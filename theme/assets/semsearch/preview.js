@@ -57,7 +57,7 @@ class Preview {
     const texts = textsOf(section, sections);
     const headings = section.heading_hierarchy;
     const parts = [
-      headings.length > 1 && crumbs(headings.slice(0, -1)),
+      crumbs(headings.slice(0, -1)),
       h("p.ss-title", {}, marked(headings.at(-1) ?? page.title)),
       this.#offers(hit),
       ...texts,

@@ -22,8 +22,8 @@ export class Rows {
     const rows = others.map((section) => this.#section(result, section));
     const more = further + sections.length - rows.length - 1;
     if (more > 0) rows.push(this.#more(result, more));
-    const row = rows.length > 0 && h("div.ss-sections", { role: "presentation" }, rows);
-    if (expanded && row) row.classList.add("ss-expanded");
+    const kind = expanded ? "div.ss-sections.ss-expanded" : "div.ss-sections";
+    const row = rows.length > 0 && h(kind, { role: "presentation" }, rows);
     const lang = page.language !== this.t.language && page.language;
     return h("div.ss-page", { role: "group", "aria-label": page.title, lang }, main, row);
   }
@@ -38,9 +38,9 @@ export class Rows {
 
   #best(result, section) {
     const { page } = result;
-    const heading = titleOf(page, section, this.terms);
-    heading[0].append(" ", this.#badge(section));
-    const text = h("div.ss-text", {}, heading, !repeatsHeading(section) && renderExcerpt(section, LINES, this.names));
+    const title = h("div.ss-title", {}, marked(page.title || page.url, this.terms), " ", this.#badge(section));
+    const place = crumbs(withoutRepeated([...placeOf(page), ...headingsOf(page, section)]), this.terms);
+    const text = h("div.ss-text", {}, title, place, !repeatsHeading(section) && renderExcerpt(section, LINES, this.names));
     return this.#link("a.ss-option.ss-main-option", { page, section, result }, icon("page"), text);
   }
 
@@ -84,7 +84,7 @@ export class Rows {
     const headings = headingsOf(page, section);
     const last = headings.pop();
     if (!last) return h("span.ss-heading", {}, this.t("intro"));
-    const path = whole && headings.length > 0 && crumbs(headings, this.terms);
+    const path = whole && crumbs(headings, this.terms);
     return h("span.ss-heading", {}, path, path && " › ", marked(last, this.terms));
   }
 }
@@ -106,16 +106,10 @@ function placeOf({ path, title, breadcrumbs = [] }) {
   return folders.map((slug) => slug.charAt(0).toUpperCase() + slug.slice(1).replace(/[-_]+/g, " "));
 }
 
-function titleOf(page, section, terms) {
-  return [
-    h("div.ss-title", {}, marked(page.title || page.url, terms)),
-    crumbs(withoutRepeated([...placeOf(page), ...headingsOf(page, section)]), terms),
-  ].filter(Boolean);
-}
-
 /** Leaves out names that repeat the one before: a page is often called like the section of the navigation it is in. */
 const withoutRepeated = (names) => names.filter((name, index) => !index || !sameName(name, names[index - 1]));
 
+/** Joins names; false if there are none. */
 export function crumbs(names, terms) {
   const parts = names.flatMap((name, index) => [index && " › ", marked(name, terms)]);
   return names.length > 0 && h("div.ss-crumbs", {}, parts);
