@@ -59,8 +59,7 @@ function followFilters(box) {
   let beside = false; // whether the facets stand beside the list
   box.store.on(["answer", "filters"], ({ answer, filters, fields }) => {
     const chosen = countFilters(filters);
-    const known = answer?.facets && (chosen || fields.some(({ name }) => answer.facets[name]?.length));
-    if (answer) beside = answer.facets && (beside || known);
+    if (answer) beside = answer.facets && (beside || chosen || fields.some(({ name }) => answer.facets[name]?.length));
     // The column keeps its place, so that nothing moves.
     set(box.dialog, "data-facets", answer ? !!beside : fields.length > 0);
     if (chosen) box.later("./chips.js", box.active);

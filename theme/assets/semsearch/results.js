@@ -27,9 +27,10 @@ export function createResults(parts) {
 function groupsOf(parts, state) {
   const { t, search } = parts;
   const { answer } = state;
+  if (!answer) return [];
+  const { query, weaker: count } = answer;
   const results = listed(state);
   // The engine decides which words count. A title may have them in another form than the texts.
-  const { query = "" } = answer ?? {};
   const marked = wordsOf(results.flatMap(({ sections }) => sections));
   const isForm = (word) => word.length > 3 && marked.some((other) => other.length < word.length + 3 && akin(other, word));
   const asked = [...new Set(plain(query).split(" "))].filter(isForm);
@@ -38,12 +39,11 @@ function groupsOf(parts, state) {
   const weaker = results.filter(({ weak }) => weak);
   // Other captions are only seen.
   const groups = matches.map((result) => rows.group(result, answer.results.length ? "" : t("nearest")));
-  const folded = answer?.weaker - weaker.length;
-  const complete = answer && answer.results.length >= answer.total;
-  const caption = t("weaker", { count: answer?.weaker });
+  const folded = count - weaker.length;
+  const caption = t("weaker", { count });
   if (weaker.length) groups.push(h("div.ss-caption.ss-weaker", { role: "presentation" }, caption));
   groups.push(...weaker.map((result) => rows.group(result, caption)));
-  if (complete && folded > 0)
+  if (folded > 0 && answer.results.length >= answer.total)
     groups.push(
       rows.action("div.ss-option.ss-more.ss-unfold", t("weaker", { count: folded }), () => search.extend("addPages", true)),
     );
