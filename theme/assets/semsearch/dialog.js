@@ -18,8 +18,7 @@ export class SemsearchDialog extends HTMLElement {
   build({ config, root, mac, t, engine, reader }) {
     const store = new Store({ fields: translatedFacets(t, config.facets ?? []), reader });
     const names = store.state.fields.map(({ name }) => name);
-    const parts = { store, config, root, t, names, report: this.report };
-    const search = new Search({ ...parts, engine });
+    const search = new Search({ store, config, root, t, names, engine, report: this.report });
     Object.assign(this, { config, root, t, mac, store, search, address: this.createAddress() });
     // Before the list changes: scrolling afterwards would lay it out once more.
     store.on(["answer"], (state, { answer }) => {
@@ -134,8 +133,8 @@ export class SemsearchDialog extends HTMLElement {
   #listen() {
     const { dialog, input } = this;
     const typed = ({ isComposing }) => {
-      this.keys.eager = this.returned = null;
-      this.store.set({ query: input.value, literal: false, active: -1, walked: false });
+      this.returned = null;
+      this.#change({ query: input.value, literal: false });
       if (!isComposing) this.search.ask();
     };
     this.keys = new Keys(this);
@@ -204,18 +203,22 @@ export class SemsearchDialog extends HTMLElement {
 
   ask = (query, patch) => {
     this.input.value = query;
-    this.keys.eager = null;
-    this.store.set({ query, literal: false, active: -1, walked: false, ...patch });
+    this.#change({ query, literal: false, ...patch });
     this.input.focus();
     this.search.ask(0);
   };
 
   setFilters = (filters) => {
-    this.keys.eager = null;
-    this.store.set({ filters, active: -1, walked: false });
+    this.#change({ filters });
     this.address.update(this.store.state);
     this.search.ask(0);
   };
+
+  /** Changes the question. No row is active until its answer has come. */
+  #change(patch) {
+    this.keys.eager = null;
+    this.store.set({ active: -1, walked: false, ...patch });
+  }
 
   /**
    * Loads a module once, calls its `fill`. A file that gets lost is requested once more, so that the tap that needs it
