@@ -90,7 +90,7 @@
     Array.isArray(config?.shortcut) ? config.shortcut.includes(name) : config?.shortcut !== false;
 
   const shortcutOf = (event, at) => {
-    const key = event.key?.toLowerCase();
+    const key = (event.key ?? "").toLowerCase(); // a browser that fills in a form may send none
     const mod = mac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
     // Keyboards for other scripts have no k: there the position of the key counts.
     const isK = key === "k" || (event.code === "KeyK" && !/^[a-z]$/.test(key));
@@ -107,30 +107,29 @@
   };
 
   const onKey = (event) => {
-    if (failed || event.isComposing || event.defaultPrevented) return undefined;
     const at = event.composedPath()[0];
-    if (!(at instanceof Element)) return undefined;
-    if (event.key === "Escape") loading = false;
+    if (failed || event.isComposing || event.defaultPrevented || !(at instanceof Element)) return;
+    const { key = "" } = event;
+    if (key === "Escape") loading = false;
     const inside = host.contains(at);
-    const trigger = inside ? null : triggerOf(event);
+    const trigger = triggerOf(event);
     const editing = at.isContentEditable || at.closest(EDITABLE);
     if (loading && !editing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      const { key = "" } = event;
       if (key.length === 1) typed += key;
       else if (key === "Backspace") typed = typed.slice(0, -1);
-      else if (key !== "Enter") return undefined;
-      return stop(event);
-    }
-    if (trigger?.matches(INPUTS) && (event.key === "Enter" || event.key === "ArrowDown")) {
+      else if (key !== "Enter") return;
       stop(event);
-      return open(trigger);
+    } else if (trigger?.matches(INPUTS) && (key === "Enter" || key === "ArrowDown")) {
+      stop(event);
+      open(trigger);
+    } else if (!editing || inside || trigger) {
+      const shortcut = shortcutOf(event, at);
+      if (!shortcut || (inside && shortcut !== "mod+k")) return;
+      stop(event);
+      if (event.repeat) return;
+      if (host.isOpen) host.close();
+      else open(trigger, shortcut);
     }
-    if (editing && !inside && !trigger) return undefined;
-    const shortcut = shortcutOf(event, at);
-    if (!shortcut || (inside && shortcut !== "mod+k")) return undefined;
-    stop(event);
-    if (event.repeat) return undefined;
-    return host.isOpen ? host.close() : open(trigger || null, shortcut);
   };
 
   const reveal = () => {
