@@ -19,6 +19,9 @@
   let config = null;
   let settling = null;
   let loading = false;
+  let dialog = null; // a promise
+  let begun = false; // the files of a search without a server
+  let worker;
   let failed = false;
   let typed = "";
 
@@ -47,7 +50,53 @@
 
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
-  const { ahead, load, warm } = loader();
+  /*
+   * Loads the files of a search without a server together with the dialog: on a slow line, each file that is loaded
+   * after another costs a second. Returns the worker, or nothing if workers are forbidden.
+   */
+  const ahead = () => {
+    if (begun) return worker;
+    begun = true;
+    const fetchFiles = async () => {
+      const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
+      for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
+    };
+    fetchFiles().catch(() => {}); // the search requests them again and reports the error
+    try {
+      worker = new Worker(new URL("static/worker.js", base), { type: "module" });
+      worker.onerror = () => (worker.broken = true);
+    } catch {} // the site forbids workers
+    return worker;
+  };
+
+  const loadParts = async () => {
+    try {
+      // A preload that fails makes the style sheet fail too, even later.
+      if (navigator.onLine) addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
+      const names = config?.static ? ["dialog.js", "static/engine.js"] : ["dialog.js"];
+      const parts = Promise.all(names.map(bring));
+      if (config?.static && !config.api_url) ahead();
+      const [, [module]] = await Promise.all([settle(), parts]);
+      await module.start(host, { config: await settle(), root, base, mac });
+    } catch (error) {
+      dialog = null;
+      throw error;
+    }
+  };
+
+  /* Loads the dialog once, or again after a failure. */
+  const load = () => (dialog ??= loadParts());
+
+  /* Loads the dialog for a reader who may be about to open it. */
+  const warm = async () => {
+    const { api_url: api } = config ?? (await settle());
+    const origin = api ? new URL(api, root).origin : location.origin;
+    if (origin !== location.origin && !host.querySelector("link[rel=preconnect]")) {
+      addLink({ rel: "preconnect", href: origin, crossOrigin: "anonymous" });
+    }
+    load().catch(() => {});
+  };
+
   const theme = themeSearch();
 
   const open = async (trigger = null, shortcut = "") => {
@@ -190,59 +239,6 @@
   if (document.readyState === "loading" && !ownPage) theme.holdBack(follow);
   else follow();
   fromLink();
-
-  /* Loads the dialog once, or again after a failure. */
-  function loader() {
-    let dialog = null;
-
-    /*
-     * Loads the files of a search without a server together with the dialog: on a slow line, each file that is loaded
-     * after another costs a second. Returns the worker, or nothing if workers are forbidden.
-     */
-    let begun = null;
-    const ahead = () => {
-      if (begun) return begun.worker;
-      begun = {};
-      const fetchFiles = async () => {
-        const { bundle } = await (await fetch(new URL("semsearch/static.json", root), { cache: "no-cache" })).json();
-        for (const name of ["core.bin", "tokens/core.bin"]) fetch(new URL(`semsearch/${bundle}/${name}`, root)).catch(() => {});
-      };
-      fetchFiles().catch(() => {}); // the search requests them again and reports the error
-      try {
-        begun.worker = new Worker(new URL("static/worker.js", base), { type: "module" });
-        begun.worker.onerror = () => (begun.worker.broken = true);
-      } catch {} // the site forbids workers
-      return begun.worker;
-    };
-
-    const load = () => (dialog ??= loadParts());
-    async function loadParts() {
-      try {
-        // A preload that fails makes the style sheet fail too, even later.
-        if (navigator.onLine) addLink({ rel: "preload", as: "style", href: new URL("dialog.css", base) });
-        const names = config?.static ? ["dialog.js", "static/engine.js"] : ["dialog.js"];
-        const parts = Promise.all(names.map(bring));
-        if (config?.static && !config.api_url) ahead();
-        const [, [module]] = await Promise.all([settle(), parts]);
-        await module.start(host, { config: await settle(), root, base, mac });
-      } catch (error) {
-        dialog = null;
-        throw error;
-      }
-    }
-
-    /* Loads the dialog for a reader who may be about to open it. */
-    const warm = async () => {
-      const { api_url: api } = config ?? (await settle());
-      const origin = api ? new URL(api, root).origin : location.origin;
-      if (origin !== location.origin && !host.querySelector("link[rel=preconnect]")) {
-        addLink({ rel: "preconnect", href: origin, crossOrigin: "anonymous" });
-      }
-      load().catch(() => {});
-    };
-
-    return { ahead, load, warm };
-  }
 
   /*
    * The theme's own search gets a replacement for its worker, and loads nothing until it is needed. `holdBack` runs before
