@@ -304,9 +304,9 @@ def test_a_phrase_that_occurs_nowhere_is_reported_with_the_nearest_results(page,
 
 def test_a_corrected_word_is_shown(page, site):
     ask(page, site, "authentcation")
-    page.get_by_text("Showing results for authentication").wait_for()
+    page.get_by_text("Showing results for authentication", exact=True).wait_for()
     page.get_by_role("button", name="Search for authentcation instead").click()
-    page.get_by_text("Showing results for authentication").wait_for(state="hidden")
+    page.get_by_text("Showing results for authentication", exact=True).wait_for(state="hidden")
 
 
 def test_more_sections_and_the_preview_come_from_the_bundle(page, site):
