@@ -322,6 +322,18 @@ def test_our_own_button_is_in_the_language_of_the_site(page, build_site, serving
         page.locator(".semsearch-button", has_text="חיפוש").wait_for()
 
 
+def test_a_lost_file_of_rare_parts_is_no_error_on_the_page(page, build_site, serving):
+    thrown = []
+    page.on("pageerror", lambda error: thrown.append(str(error)))
+    page.route("**/rare.js", lambda route: route.abort())
+    with serving.SiteServer(build_site("material", plugins=[])) as server:
+        with page.expect_event("requestfailed"):
+            page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.locator(DIALOG).wait_for()
+        assert thrown == []
+
+
 @pytest.mark.parametrize(("theme", "palette"), [("mkdocs", "dark"), ("material", "slate")])
 def test_dark_mode_follows_the_theme(page, build_site, serving, theme, palette):
     with serving.SiteServer(build_site(theme, palette=palette)) as server:

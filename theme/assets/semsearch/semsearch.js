@@ -45,8 +45,8 @@
     return import(href);
   };
 
-  /* Calls a function of a module that few pages need. */
-  const call = async (name, ...given) => (await bring("rare.js"))[name](...given);
+  /* Calls a function of a module that few pages need. They do without it if it gets lost. */
+  const call = async (name, ...given) => (await bring("rare.js").catch(() => ({})))[name]?.(...given);
 
   const addLink = (attributes) => host.append(Object.assign(document.createElement("link"), attributes));
 
