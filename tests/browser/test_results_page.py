@@ -186,6 +186,10 @@ def test_triggers_of_the_dialog_focus_the_field_on_the_results_page(page, built,
         page.locator(".md-search__input").click()
         page.wait_for_function(f"document.querySelector('{INPUT}') === document.activeElement")
         assert page.locator("dialog[open]").count() == 0
+        page.evaluate("location.hash = '#semsearch=token'")
+        page.wait_for_function(f"document.querySelector('{INPUT}') === document.activeElement")
+        page.evaluate(DRAWN)
+        assert page.locator("dialog[open]").count() == 0
         assert page.problems == []
 
 

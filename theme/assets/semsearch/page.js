@@ -77,7 +77,7 @@ class SemsearchPage extends SemsearchDialog {
   }
 
   /** Moves the focus to the field; on other pages the dialog opens instead. */
-  take({ query }) {
+  take({ query } = {}) {
     if (query) this.ask(query);
     this.input.focus();
     this.input.select();
