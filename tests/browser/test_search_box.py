@@ -1132,6 +1132,14 @@ def test_the_address_reproduces_the_search(page, site, browser):
     other.context.close()
 
 
+def test_a_dialog_that_the_browser_closes_leaves_the_address(page, site):
+    """On Android, Back can close a dialog without the event that could be cancelled."""
+    ask(page, site, "rotate the token")
+    page.wait_for_function("location.hash.startsWith('#semsearch=rotate')")
+    page.locator("semsearch-dialog dialog").evaluate("dialog => dialog.close()")
+    expect(page).to_have_url(site.url)
+
+
 def test_back_from_a_result_returns_to_the_results(page, site):
     ask(page, site, "deploy revoke")
     page.locator(OPTION).first.click()

@@ -53,10 +53,15 @@ export class SemsearchDialog extends HTMLElement {
     return h("dialog.ss-dialog", { "aria-label": this.t("search"), tabindex: -1 }, parts);
   }
 
-  /** Hides the dialog. The event `close` comes later, when the dialog may be open again. */
   hide() {
     this.dialog.close();
-    this.#closed();
+    if (!this.store.state.open) return;
+    this.search.rest();
+    this.sheet?.close();
+    this.#lock(false);
+    this.store.set({ open: false });
+    this.returnTo?.focus({ preventScroll: true });
+    this.report("close");
   }
 
   keepFocus(event) {
@@ -118,7 +123,7 @@ export class SemsearchDialog extends HTMLElement {
   }
 
   close() {
-    if (!this.isOpen) return;
+    if (!this.store.state.open) return;
     this.hide();
     this.address.leave();
   }
@@ -153,7 +158,8 @@ export class SemsearchDialog extends HTMLElement {
       event.preventDefault();
       this.escape();
     });
-    dialog.addEventListener("close", () => this.#closed()); // browsers can close a dialog too
+    // Browsers can close a dialog too. When this event comes, ours may be open again.
+    dialog.addEventListener("close", () => this.isOpen || this.close());
     dialog.addEventListener("mousedown", (event) => {
       if (event.target !== dialog) return;
       event.preventDefault(); // the trigger keeps the focus
@@ -242,16 +248,6 @@ export class SemsearchDialog extends HTMLElement {
   #loadBeside() {
     this.later("./start.js", this.start);
     if (this.search.names.length) this.later("./facets.js", this.facets);
-  }
-
-  #closed() {
-    if (this.isOpen || !this.store.state.open) return;
-    this.search.rest();
-    this.sheet?.close();
-    this.#lock(false);
-    this.store.set({ open: false });
-    this.returnTo?.focus({ preventScroll: true });
-    this.report("close");
   }
 
   #lock(on) {
