@@ -3,7 +3,7 @@
  * stored in the browser, and nothing that is sent connects two searches.
  */
 
-import { activeFilters, listed } from "./state.js";
+import { activeFilters, attempt, listed } from "./state.js";
 import { h } from "./ui.js";
 
 const ENGLISH = {
@@ -41,11 +41,8 @@ export function fill(foot, { store, search, t, config, main }) {
     if (!ended) return;
     const body = { ...recordOf(ended), language: t.language, ...ending };
     pending = earlier = null;
-    try {
-      navigator.sendBeacon(config.insights_url ?? `${search.first.url}/api/v1/insights`, JSON.stringify(body));
-    } catch {
-      // The reader has switched this off: nothing is sent.
-    }
+    const url = config.insights_url ?? `${search.first.url}/api/v1/insights`;
+    attempt(() => navigator.sendBeacon(url, JSON.stringify(body))); // a reader may have switched this off
   }
 
   const isRead = () => pending && Date.now() - pending.since > READ;

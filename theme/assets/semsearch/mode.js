@@ -1,5 +1,6 @@
 /* The buttons in the line that says which engine answers. Loaded when there is a button. */
 
+import { attempt } from "./state.js";
 import { button, icon } from "./ui.js";
 
 const ENGLISH = {
@@ -19,26 +20,14 @@ export function fill(line, { store, t, search, root, input }) {
         }, t("show_better")),
       );
     if (mode === "static") {
-      line.hidden = remembered(key);
+      line.hidden = attempt(() => localStorage.getItem(key)) !== null;
       line.append(button("ss-round", { "aria-label": t("hide_note") }, hide, icon("close")));
     }
   });
 
   function hide() {
     line.hidden = true;
-    try {
-      localStorage.setItem(key, "hidden");
-    } catch {
-      // The storage is full or forbidden: the note appears again on the next page.
-    }
+    attempt(() => localStorage.setItem(key, "hidden"));
     input.focus();
-  }
-}
-
-function remembered(key) {
-  try {
-    return localStorage.getItem(key) !== null;
-  } catch {
-    return false;
   }
 }

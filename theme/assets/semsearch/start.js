@@ -1,5 +1,6 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
+import { attempt } from "./state.js";
 import { button, h, icon, loadStyle, replace, set } from "./ui.js";
 
 const ENGLISH = {
@@ -17,40 +18,24 @@ const ENGLISH = {
 
 /** Recent searches, kept in this browser only. */
 class Recents {
-  constructor(root, enabled) {
+  constructor({ root, config }) {
     this.key = `semsearch:${root.pathname}`;
-    this.enabled = enabled;
+    this.enabled = config.recents !== false && !!attempt(() => localStorage);
   }
 
   /** Newest first; null if the reader wants none to be stored. */
   get queries() {
-    try {
-      const stored = JSON.parse(localStorage.getItem(this.key) ?? "[]");
-      return this.enabled && Array.isArray(stored) ? stored : null;
-    } catch {
-      return null;
-    }
+    const stored = attempt(() => JSON.parse(localStorage.getItem(this.key) ?? "[]"));
+    return this.enabled && Array.isArray(stored) ? stored : null;
   }
 
   set queries(queries) {
-    try {
-      localStorage.setItem(this.key, JSON.stringify(queries));
-    } catch {
-      // The storage is full or forbidden.
-    }
+    attempt(() => localStorage.setItem(this.key, JSON.stringify(queries)));
   }
 
   add(query) {
     const text = query.trim();
     if (this.queries && text) this.queries = [text, ...this.queries.filter((item) => item !== text)].slice(0, 6);
-  }
-}
-
-function hasStorage() {
-  try {
-    return !!localStorage;
-  } catch {
-    return false; // the browser forbids it
   }
 }
 
@@ -62,7 +47,7 @@ export async function fill(view, parts) {
   t.add(ENGLISH);
   if (config.languages) parts.later("./translations.js", parts.list, "translations");
   await loadStyle(parts, new URL("panels.css", import.meta.url));
-  parts.recents = new Recents(parts.root, config.recents !== false && hasStorage());
+  parts.recents = new Recents(parts);
 
   function render(state) {
     // The view stays until an answer replaces it.

@@ -99,24 +99,25 @@ export function parseSearch(text, name) {
 export const sharedSearch = () =>
   location.hash.startsWith("#semsearch=") ? parseSearch(location.hash.slice(1), "semsearch") : null;
 
-/** Keeps the address of the result that the reader opens and the length of the list, so that Back finds its row again. */
-export function keepOpened(search, href) {
+/** Returns what `use` returns; null after an error, such as that of a storage which is full or which the browser forbids. */
+export function attempt(use) {
   try {
-    sessionStorage.setItem(questionKey(search), `${listed(search).length} ${href}`);
+    return use();
   } catch {
-    // The storage is full or forbidden: Back shows the first row.
+    return null;
   }
 }
 
-/** Returns the address that the reader opened last from the results of a search, and the length of the list then. */
-export function openedFrom(search) {
-  try {
+/** Keeps the address of the result that the reader opens and the length of the list, so that Back finds its row again. */
+export const keepOpened = (search, href) =>
+  attempt(() => sessionStorage.setItem(questionKey(search), `${listed(search).length} ${href}`));
+
+/** Returns the address that the reader opened last from the results of a search, and the length of the list then, or null. */
+export const openedFrom = (search) =>
+  attempt(() => {
     const [length, href] = sessionStorage.getItem(questionKey(search)).split(" ");
     return { length, href };
-  } catch {
-    return {}; // none
-  }
-}
+  });
 
 /** Returns the address of the page with another fragment; whole, since a path may begin with "//" and a page have a <base>. */
 const withHash = (hash) => location.href.split("#")[0] + hash;

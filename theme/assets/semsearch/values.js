@@ -1,6 +1,6 @@
 /* One value of a facet, as text and as a check box; and the values before a question. Loaded if a site has facets. */
 
-import { toggled, valuesOf } from "./state.js";
+import { attempt, toggled, valuesOf } from "./state.js";
 import { h, replace } from "./ui.js";
 
 const ENGLISH = {
@@ -11,13 +11,8 @@ const ENGLISH = {
 export const RANGES = ["integer", "number", "date"];
 
 /** Returns the name of a language in that language. */
-export function nameOfLanguage(tag) {
-  try {
-    return new Intl.DisplayNames([tag], { type: "language" }).of(tag);
-  } catch {
-    return tag;
-  }
-}
+export const nameOfLanguage = (tag) =>
+  attempt(() => new Intl.DisplayNames([tag], { type: "language" }).of(tag)) ?? tag;
 
 export function valueText(t, { name, type } = {}, value) {
   t.add(ENGLISH);

@@ -2,7 +2,7 @@
 
 import { load } from "../load.js";
 import { toAnswer } from "../search.js";
-import { activeFilters } from "../state.js";
+import { activeFilters, attempt } from "../state.js";
 
 const ENGLISH = {
   mode_static: "Searching in your browser: what you type stays here.",
@@ -32,12 +32,12 @@ export async function choose(config, root) {
 async function findIndex({ address, site_url: site, version }, root) {
   const url = new URL(`${address}/api/v1/facets`, root);
   const key = `${url} ${site ?? ""} ${version ?? ""}`; // versions share the storage
-  const known = stored((storage) => storage.getItem(key));
+  const known = attempt(() => sessionStorage.getItem(key));
   if (known) return JSON.parse(known);
   const asked = fetch(url, { signal: AbortSignal.timeout(LATEST) }).then(async (response) => {
     const found = indexFor(site, version, await response.json().catch(() => ({})));
     // 500 and above come from a proxy whose sidecar is down at the moment.
-    if (response.status < 500 && response.status !== 429) stored((storage) => storage.setItem(key, JSON.stringify(found)));
+    if (response.status < 500 && response.status !== 429) attempt(() => sessionStorage.setItem(key, JSON.stringify(found)));
     return found;
   });
   const late = new Promise((done) => setTimeout(done, PROBE, null)); // an answer after this counts from the next page on
@@ -58,15 +58,6 @@ function indexFor(site, version, { facets, error, indexes, site_url: theirs }) {
     return index && !another ? `/${index.name}` : null;
   }
   return !version && (error?.code || (facets && (!theirs || isOurs(theirs)))) ? "" : null;
-}
-
-/** Uses the storage of this visit; returns null if the browser forbids it. */
-function stored(use) {
-  try {
-    return use(sessionStorage);
-  } catch {
-    return null;
-  }
 }
 
 /** Opens the bundle of the site once. `mode` decides which note is shown with the answers. */
