@@ -1,7 +1,7 @@
 /* The active filters, each with a button to remove it. Loaded with the first of them. */
 
 import { activeFilters, toggled } from "./state.js";
-import { button, h, icon, isolated, replace, set } from "./ui.js";
+import { button, h, icon, isolated, replace } from "./ui.js";
 import { valueText } from "./values.js";
 
 const ENGLISH = {
@@ -47,6 +47,6 @@ export function fill(bar, parts) {
       button("ss-quiet", {}, drop({}), t("clear_filters")),
     );
     // The theme's own index, which answers while the sidecar is down, has no filters. While it is slow, they stay.
-    set(bar, "hidden", !chips.length || (search.down && state.answer?.facets === null));
+    bar.hidden = !chips.length || (search.down && state.answer?.facets === null);
   });
 }

@@ -39,7 +39,7 @@ export async function fill(panel, parts) {
       const chosen = countFilters({ filter });
       const empty = !shown.update(countsOf(answer, field), filter);
       // A group that disappears would take the focus with it.
-      set(group, "hidden", empty && !group.contains(document.activeElement));
+      group.hidden = empty && !group.contains(document.activeElement);
       badge.textContent = chosen || "";
       if (chosen) group.open = true;
     }
@@ -128,11 +128,11 @@ class ValueGroup {
     const wanted = find.value.trim().toLowerCase();
     const rows = [...list.children].map((row) => [row, this.#boxes.get(row.firstChild.value)]);
     const long = !this.#whole && !wanted;
-    rows.forEach(([row, { box, text }], index) =>
-      set(row, "hidden", !has(box) && (!text.includes(wanted) || (long && index >= FEW && !box.checked))),
-    );
-    set(find, "hidden", !has(find) && rows.length <= FEW && !wanted);
-    set(all, "hidden", !long || rows.length <= FEW);
+    rows.forEach(([row, { box, text }], index) => {
+      row.hidden = !has(box) && (!text.includes(wanted) || (long && index >= FEW && !box.checked));
+    });
+    find.hidden = !has(find) && rows.length <= FEW && !wanted;
+    all.hidden = !long || rows.length <= FEW;
     all.textContent = this.parts.t("show_all", { count: rows.length });
     this.#rove();
   }

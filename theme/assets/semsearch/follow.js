@@ -23,7 +23,7 @@ function loadParts(box) {
   const { store, list } = box;
   store.on(["answer", "nearest"], ({ answer }) => {
     const none = answer && !answer.total;
-    set(box.empty, "hidden", !none);
+    box.empty.hidden = !none;
     if (none) box.later("./empty.js", box.empty);
     if (answer?.noted) box.later("./notice.js", box.notice);
     if (answer && box.returned?.href) box.later("./returned.js", list, "returning");
@@ -47,9 +47,9 @@ function followList(box) {
     const options = optionsOf(list);
     set(input, "aria-expanded", `${options.length > 0}`);
     set(input, "aria-activedescendant", options[active]?.id);
-    set(clearing, "hidden", !query);
-    set(next, "hidden", answer?.results.length >= answer?.total);
-    set(ends, "hidden", !answer?.results.length);
+    clearing.hidden = !query;
+    next.hidden = answer?.results.length >= answer?.total;
+    ends.hidden = !answer?.results.length;
     box.total.textContent = answer ? countText(box, answer) : "";
     set(box.dialog, "data-results", !!answer);
   });
@@ -72,7 +72,7 @@ function followFilters(box) {
 function followMode(box) {
   const { store, t, mode: line, status, alert } = box;
   store.on(["mode"], ({ mode }) => {
-    set(line, "hidden", mode === "online");
+    line.hidden = mode === "online";
     line.dataset.mode = mode;
     line.textContent = mode === "online" ? "" : t(`mode_${mode}`);
     alert.textContent = mode === "static" || mode === "better" || WITH_ANSWER.test(mode) ? "" : line.textContent;

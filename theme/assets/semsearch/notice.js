@@ -3,7 +3,7 @@
  * when that first happens.
  */
 
-import { button, h, replace, set } from "./ui.js";
+import { button, h, replace } from "./ui.js";
 
 const ENGLISH = {
   corrected: "Showing results for {query}",
@@ -16,8 +16,8 @@ const ENGLISH = {
 export function fill(bar, { store, t, ask }) {
   t.add(ENGLISH);
   store.on(["answer"], ({ answer }) => {
-    set(bar, "hidden", !answer?.noted);
-    if (!answer?.noted) return;
+    bar.hidden = !answer?.noted;
+    if (bar.hidden) return;
     const { corrected, missing, query, total } = answer;
     const typed = Object.keys(corrected);
     const phrases = missing.map((phrase) => t("quoted", { phrase: phrase.replace(/^"|"$/g, "") })).join(", ");

@@ -56,7 +56,7 @@ function insert(list, groups) {
   list.remove();
   list.replaceChildren(...groups);
   scroller?.insertBefore(list, next);
-  set(list, "hidden", !groups.length);
+  list.hidden = !groups.length;
 }
 
 /** Links never lead to another site. `h` makes Material highlight words on the page. */

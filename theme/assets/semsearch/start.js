@@ -1,7 +1,7 @@
 /* The view before a question: recent searches, suggestions and keys. Loaded beside the dialog. */
 
 import { attempt } from "./state.js";
-import { button, h, icon, loadStyle, replace, set } from "./ui.js";
+import { button, h, icon, loadStyle, replace } from "./ui.js";
 
 const ENGLISH = {
   hint_move: "move",
@@ -51,8 +51,8 @@ export async function fill(view, parts) {
 
   function render(state) {
     // The view stays until an answer replaces it.
-    set(view, "hidden", !!state.answer);
-    if (state.answer) return;
+    view.hidden = !!state.answer;
+    if (view.hidden) return;
     replace(view, recentSection(parts, state.mode, again), suggestions(parts), chips);
     if (state.fields.length) parts.later("./values.js", chips);
   }
