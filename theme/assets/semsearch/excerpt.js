@@ -106,8 +106,8 @@ export const writeLine = (text, highlights, start, end) =>
 const proseOf = (text) => text.replace(/(`+)[^`]+\1/g, " ");
 
 /** Returns the direction of the lines that are not code. */
-export const directionOfLines = (text, lines) =>
-  directionOf(lines.map(({ type, range }) => (type === "code" ? "" : proseOf(text.slice(...range)))).join(" "));
+export const directionOfLines = (lines) =>
+  directionOf(lines.map(({ type, line }) => (type === "code" ? "" : proseOf(line))).join(" "));
 
 /** Returns the names in a question that are not plain words: `app_name`, `appName`, `--all`. */
 export const namesIn = (query) =>
@@ -119,8 +119,8 @@ export const namesIn = (query) =>
 
 /** Renders `space` lines around the one with a name of the question, or with the most marked words. */
 export function renderExcerpt({ excerpt: text, highlights }, space, names = []) {
-  const fitting = fittingLines(text, linesOf(text, highlights, names), space);
-  const root = h("div.ss-excerpt", { dir: directionOfLines(text, fitting) });
+  const fitting = fittingLines(linesOf(text, highlights, names), space);
+  const root = h("div.ss-excerpt", { dir: directionOfLines(fitting) });
   for (const { type, ranges } of blocksOf(fitting)) {
     if (type === "code") root.append(renderCode(text, highlights, ranges));
     else root.append(...ranges.map((range) => renderLine(text, highlights, type, range)));
@@ -128,8 +128,8 @@ export function renderExcerpt({ excerpt: text, highlights }, space, names = []) 
   return root;
 }
 
-function fittingLines(text, all, space) {
-  const lines = all.filter(({ type, range }) => type && text.slice(...range).trim());
+function fittingLines(all, space) {
+  const lines = all.filter(({ type, line }) => type && line.trim());
   const best = lines.reduce((found, { weight }, index) => (weight > lines[found].weight ? index : found), 0);
   const has = (index, type) => lines[index]?.type === type;
   // Of a table the best row is shown; with its first row, which has the names of the columns, the second one too.
@@ -137,38 +137,37 @@ function fittingLines(text, all, space) {
   const isTerm = has(best, "dt");
   const shown = lines
     .filter(({ type }, index) => type !== "table" || index === best || (isHeader && index === best + 1))
-    .filter((line, index, all) => line === lines[best] || !isFileName(text, line, all[index + 1]))
-    .filter((line, index, all) => has(best, "code") || !isFrame(text, line, all[index + 1]));
-  if (space > 1) makeRoom(text, shown);
+    .filter((line, index, all) => line === lines[best] || !isFileName(line, all[index + 1]))
+    .filter((line, index, all) => has(best, "code") || !isFrame(line, all[index + 1]));
+  if (space > 1) makeRoom(shown);
   const roomOf = (some) => some.reduce((sum, { room }) => sum + room, 0);
   const at = shown.indexOf(lines[best]); // -1 in a text without words
   const end = at + (isHeader || isTerm ? 2 : 1);
   let first = 0;
-  while (first < at && (roomOf(shown.slice(first, end)) > space || isBracket(text, shown[first]))) first += 1;
+  while (first < at && (roomOf(shown.slice(first, end)) > space || isBracket(shown[first]))) first += 1;
   const fitting = [];
   for (const line of shown.slice(first)) if (roomOf(fitting) < space) fitting.push(line);
   return fitting;
 }
 
 /** Returns whether a line of code says less than the next one: `---`, or `theme:`, which only opens a block. */
-const isFrame = (text, line, next) =>
-  line.type === "code" && next?.type === "code" && (isBracket(text, line) || OPENING.test(text.slice(...line.range)));
+const isFrame = (shown, next) =>
+  shown.type === "code" && next?.type === "code" && (isBracket(shown) || OPENING.test(shown.line));
 
 /** Returns whether a line of code has signs only, such as the bracket that ends what stands above. */
-const isBracket = (text, { type, range }) => type === "code" && !/[\p{L}\p{N}]/u.test(text.slice(...range));
+const isBracket = ({ type, line }) => type === "code" && !/[\p{L}\p{N}]/u.test(line);
 
 /** Gives one line to a text that introduces the next one, to a term and to its definition. */
-function makeRoom(text, lines) {
-  const short = (...some) => some.forEach((line) => Object.assign(line, { type: "lead", room: 1 }));
-  lines.slice(0, -1).forEach((line, index) => {
-    if (line.type === "text" && /[:：]\s*$/.test(text.slice(...line.range))) short(line);
-    if (line.type === "dt") short(line, lines[index + 1]);
+function makeRoom(lines) {
+  const shorten = (...some) => some.forEach((one) => Object.assign(one, { type: "lead", room: 1 }));
+  lines.slice(0, -1).forEach((one, index) => {
+    if (one.type === "text" && /[:：]\s*$/.test(one.line)) shorten(one);
+    if (one.type === "dt") shorten(one, lines[index + 1]);
   });
 }
 
 /** Returns whether a line is the file name of the code below it, which leaves its room to the code. */
-const isFileName = (text, { type, range }, next) =>
-  type === "text" && next?.type === "code" && /^\S+$/.test(text.slice(...range));
+const isFileName = ({ type, line }, next) => type === "text" && next?.type === "code" && /^\S+$/.test(line);
 
 /** Renders lines of code as one block, without the indentation that they all have. */
 export function renderCode(text, highlights, ranges) {
@@ -197,7 +196,7 @@ function renderLine(text, highlights, type, [start, end]) {
 }
 
 /**
- * Describes lines as {type, range, room: lines on screen, weight: different marked words}. A longer form of a marked word,
+ * Describes lines as {type, line, range, room: lines on screen, weight: different marked words}. A longer form of a marked word,
  * such as the completion of a name, is that word, and one of the `names` weighs more than all other words.
  */
 export function linesOf(text, highlights, names = []) {
@@ -218,12 +217,12 @@ export function linesOf(text, highlights, names = []) {
     if (fence) open = open ? "" : mark;
     start = range[1] + 1;
     if (type === "dd") range[0] += DEFINITION.exec(line)[0].length;
-    return { type, range, weight, room: type && Math.ceil(line.length / letters) };
+    return { type, line: text.slice(...range), range, weight, room: type && Math.ceil(line.length / letters) };
   });
   // The lines above a definition are its terms; those of a second paragraph are indented.
-  lines.reduceRight((below, line) => {
-    if (line.type === "text" && /^d[dt]$/.test(below) && /\S/.test(text[line.range[0]])) line.type = "dt";
-    return line.type;
+  lines.reduceRight((below, one) => {
+    if (one.type === "text" && /^d[dt]$/.test(below) && /^\S/.test(one.line)) one.type = "dt";
+    return one.type;
   }, "");
   return lines;
 }

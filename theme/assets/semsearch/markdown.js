@@ -5,7 +5,7 @@ import { h } from "./ui.js";
 
 export function renderMarkdown(text, highlights) {
   const lines = linesOf(text, highlights);
-  const root = h("div.ss-excerpt", { dir: directionOfLines(text, lines) });
+  const root = h("div.ss-excerpt", { dir: directionOfLines(lines) });
   for (const { type, ranges } of blocksOf(lines)) {
     const [start, end] = [ranges[0][0], ranges.at(-1)[1]];
     if (type === "code") root.append(renderCode(text, highlights, ranges));
