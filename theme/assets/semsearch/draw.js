@@ -13,7 +13,7 @@ export function draw(box) {
   drawFilters(box);
   drawMain(box);
   box.foot = h("div.ss-foot", { "aria-hidden": "true" }); // filled by start.js
-  const rows = [box.bar, box.active, box.mode, box.summary, box.main, box.foot, box.status, box.alert];
+  const rows = [box.bar, box.chosen, box.modeLine, box.summary, box.main, box.foot, box.status, box.alert];
   box.dialog = box.frame(...rows);
   set(box, "lang", t.language);
   set(box, "dir", t.dir);
@@ -45,7 +45,7 @@ function drawField(box) {
 }
 
 function drawMessages(box) {
-  box.mode = h("p.ss-mode", { "data-semsearch": "mode" });
+  box.modeLine = h("p.ss-mode", { "data-semsearch": "mode" });
   box.status = h("p.ss-sr", { role: "status", "data-semsearch": "status" });
   box.alert = h("p.ss-sr", { role: "alert", "data-semsearch": "alert" });
   box.notice = h("div.ss-notice", { "data-semsearch": "notice", hidden: true });
@@ -58,7 +58,7 @@ function drawFilters(box) {
   box.facets = h("div.ss-facets", { ...group, ...SCROLLS, id: `${box.prefix}-facets` });
   const sheet = { "aria-expanded": "false", "aria-controls": box.facets.id };
   box.toggle = button("ss-toggle", sheet, () => box.openSheet(), icon("filter"), box.t("filters"), box.badge);
-  box.active = h("div.ss-active", { ...group, hidden: true });
+  box.chosen = h("div.ss-active", { ...group, hidden: true });
 }
 
 function drawMain(box) {

@@ -47,8 +47,8 @@ export async function fill(panel, parts) {
 }
 
 /**
- * Returns the counts of a field. An answer counts them without the filter on the field, and a match is one relative to
- * the best result, so a filter can have more matches: for a value that is filtered by alone, the answer says how many.
+ * Returns the counts of a field. An answer counts them as if the field had no filter. What matches depends on the best
+ * result, so with the filter there can be more matches: where it has one value, their number is the total of the answer.
  */
 function countsOf({ facets, filters, total }, { name }) {
   const counts = facets[name] ?? [];

@@ -62,7 +62,7 @@ function followFilters(box) {
     if (answer) beside = answer.facets && (beside || chosen || fields.some(({ name }) => answer.facets[name]?.length));
     // The column keeps its place, so that nothing moves.
     set(box.dialog, "data-facets", answer ? !!beside : fields.length > 0);
-    if (chosen) box.later("./chips.js", box.active);
+    if (chosen) box.later("./chips.js", box.chosen);
     if (answer) box.link.href = new URL(`search/?${questionKey({ ...answer, filters }, "query")}`, box.root);
     box.badge.textContent = chosen || "";
   });
@@ -70,7 +70,7 @@ function followFilters(box) {
 
 /** Says which engine answers. Screen readers are only interrupted if the search fails. */
 function followMode(box) {
-  const { store, t, mode: line, status, alert } = box;
+  const { store, t, modeLine: line, status, alert } = box;
   store.on(["mode"], ({ mode }) => {
     line.hidden = mode === "online";
     line.dataset.mode = mode;
@@ -94,7 +94,7 @@ function announce(box) {
   });
 
   function sentences(answer, nearest) {
-    const { t, notice, mode: line } = box;
+    const { t, notice, modeLine: line } = box;
     const { mode } = line.dataset;
     const asked = answer.query.trim();
     const notes = answer.noted ? Array.from(notice.querySelectorAll("p"), (note) => note.textContent) : [];

@@ -19,8 +19,8 @@ async function ask(search, question, onError) {
 }
 
 /**
- * Asks for what a reader wants to see. If that fails, the question is asked again: another engine may answer it. So it is
- * if the index is another one by now, in which other pages are behind those in the list.
+ * Asks for what a reader wants to see. If that fails, the question is asked again: another engine may answer it. It is
+ * also asked again if the index has been replaced, because other pages may then follow those in the list.
  */
 async function askOrRestart(search, question) {
   const restart = () => search.store.state.open && search.ask(0);

@@ -1,5 +1,7 @@
-/* Makes the row that the reader has opened the active one, after Back from its page, and fetches more rows for it. Loaded
-   when a reader comes back. */
+/*
+ * After Back from a result, makes its row the active one, and fetches more rows until it is there. Loaded when a reader
+ * comes back.
+ */
 
 import { optionsOf } from "./results.js";
 import { questionKey } from "./state.js";

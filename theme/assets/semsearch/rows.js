@@ -28,7 +28,7 @@ export class Rows {
     return h("div.ss-page", { role: "group", "aria-label": page.title, lang }, main, row);
   }
 
-  /** Its ID is not that of the row that replaces it, so that a screen reader says which row is active then. */
+  /** Creates a row that changes the list. The row that replaces it has another ID, or a screen reader would not say it. */
   action(selector, text, act) {
     const own = { id: `${this.prefix}-more-${this.#count}`, lang: this.t.language };
     const element = this.#option(selector, own, icon("more"), text);

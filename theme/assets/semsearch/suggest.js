@@ -9,7 +9,7 @@ const ENGLISH = {
   suggest_filter: "Filter: {filter}",
 };
 const SHORTEST = 3; // letters
-const BEGINNING = /^how to\b/; // of questions, and the name of a section of many sites
+const BEGINNING = /^how to\b/; // questions begin with it, and many sites have a section of this name
 
 export async function fill(place, { store, t, setFilters, input, status }) {
   const { valueText } = await load(import.meta.resolve("./values.js"));

@@ -9,7 +9,7 @@ const ENGLISH = {
   mode_loading: "Matching words only, until the search by meaning is loaded…",
 };
 const PROBE = 1200; // milliseconds to wait for a sidecar
-const LATEST = 30_000; // and after which it does not count from the next page on, either
+const LATEST = 30_000; // milliseconds after which its answer does not count on the next pages, either
 const PATIENCE = 450; // milliseconds to wait for the search by meaning
 const PAUSE = 10; // milliseconds without a key, after which the last word is fetched
 const HURRY = 400; // milliseconds to wait for the texts of all results
