@@ -91,7 +91,7 @@ class Preview {
     const urls = new Map(sections.map(({ url, heading_hierarchy: names }) => [url, names]));
     if (urls.size < 2) return "";
     const items = [...urls].map(([url, names]) => {
-      const item = h("a", { href: this.href({ url, excerpt: "", highlights: [] }) }, marked(names.at(-1)));
+      const item = h("a", { href: this.href({ url }) }, marked(names.at(-1)));
       if (url === hit.section.url) item.setAttribute("aria-current", "true");
       return h(`li.ss-level${Math.min(names.length, 4)}`, {}, Object.assign(item, { hit }));
     });

@@ -62,12 +62,12 @@ function insert(list, groups) {
 /** Links never lead to another site. `h` makes Material highlight words on the page. */
 function linkMaker(root) {
   const settings = document.getElementById("__config")?.textContent ?? "";
-  const highlights = settings.includes('"search.highlight"');
-  return (section) => {
-    const target = URL.canParse(section.url, root) ? new URL(section.url, root) : root;
-    const words = wordsOf([section]);
+  const isMarking = settings.includes('"search.highlight"');
+  return ({ url, excerpt = "", highlights = [] }) => {
+    const target = new URL(URL.canParse(url, root) ? url : "", root);
+    const words = wordsOf([{ excerpt, highlights }]);
     const long = words.filter((word) => word.length > 2 || !words[1]);
-    if (highlights && long.length) target.searchParams.set("h", long.slice(0, 8).join(" "));
+    if (isMarking && long.length) target.searchParams.set("h", long.slice(0, 8).join(" "));
     return target.origin === root.origin ? target.href : root.href;
   };
 }

@@ -61,7 +61,7 @@ export class Rows {
     const selector = ".ss-option.ss-section.ss-more";
     const text = this.t("more_sections", { count });
     if (!expanded) return this.action(`div${selector}`, text, () => this.search.extend("expand", page.path));
-    const target = { href: this.href({ ...page, excerpt: "", highlights: [] }), tabindex: -1, draggable: "false" };
+    const target = { href: this.href(page), tabindex: -1, draggable: "false" };
     return Object.assign(this.#option(`a${selector}`, target, icon("page"), text), { hit: { page } });
   }
 

@@ -11,7 +11,7 @@ export function fill(list, { store, input, href, prefix }) {
       const others = Object.keys(translations).filter((tag) => tag !== language);
       if (!others.length) continue;
       const links = others.map((tag) => {
-        const target = { href: href({ url: translations[tag], excerpt: "", highlights: [] }), tabindex: -1 };
+        const target = { href: href({ url: translations[tag] }), tabindex: -1 };
         const names = { role: "option", lang: tag, hreflang: tag, "data-semsearch": "option" };
         const link = h("a.ss-option.ss-section", { ...target, ...names, draggable: "false" }, nameOfLanguage(tag));
         return Object.assign(link, { hit: main.hit });
