@@ -13,6 +13,7 @@ from tests.browser.asking import (
     HELD,
     INPUT,
     OPTION,
+    TRIGGERS,
     ask,
     expect_titles,
     hold,
@@ -560,24 +561,46 @@ def test_a_correction_that_finds_nothing_is_shown_and_can_be_undone(page, site):
     expect(notice).to_have_text("Searched for zebraSearch for zebar instead")
 
 
+PASTE = """(input, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text", text);
+  input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+
+
 def test_only_relevant_lines_of_a_pasted_traceback_are_searched(page, site):
     frames = "".join(f'  File "app/{number}.py", line {number}, in run\n    call({number})\n' for number in range(60))
     pasted = f"It fails with tokens:\n\nTraceback (most recent call last):\n{frames}KeyError: 'access_token'\n"
     assert len(pasted) > 2000
     page.goto(site.url)
     page.keyboard.press("/")
-    paste = """(input, text) => {
-      const clipboardData = new DataTransfer();
-      clipboardData.setData("text", text);
-      input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-    }"""
     page.keyboard.type("x")
-    page.locator(INPUT).evaluate(paste, pasted)
+    page.locator(INPUT).evaluate(PASTE, pasted)
     expect(page.locator(INPUT)).to_have_value("xIt fails with tokens: KeyError: 'access_token'")
     page.wait_for_function("location.hash.includes('KeyError')")
     assert "KeyError" in site.sidecar.searches[-1]
     page.keyboard.press("Control+z")
     expect(page.locator(INPUT)).to_have_value("x")
+
+
+@pytest.mark.parametrize("site", ["readthedocs"], indirect=True)
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_text_pasted_into_a_dialog_that_is_closed_goes_nowhere(page, site, lost):
+    """The field of the theme has the focus then, and text in it would open the dialog again."""
+    held = []
+    page.route("**/paste.js", lambda route: held.append(route))
+    page.goto(site.url)
+    page.locator(TRIGGERS["readthedocs"]).click()
+    page.locator(INPUT).evaluate(PASTE, "a line of a message\n" * 40)
+    until(page, lambda: held)
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    expect(page.locator(TRIGGERS["readthedocs"])).to_be_focused()
+    held[0].abort() if lost else held[0].continue_()
+    page.wait_for_timeout(300)
+    assert page.locator(TRIGGERS["readthedocs"]).input_value() == ""
+    assert page.locator("dialog[open]").count() == 0
+    assert site.sidecar.searches == []
 
 
 def test_a_lone_quotation_mark_is_no_question(page, site):
