@@ -181,18 +181,15 @@ export function renderCode(text, highlights, ranges) {
 }
 
 function renderLine(text, highlights, type, [start, end]) {
-  if (type !== "table") {
-    const [sign, , task] = (type === "ul" && ITEM.exec(text.slice(start, end))) || [""];
-    start += sign.length;
-    // If the first mark would not be seen, the line begins a few words before it, but not inside a code span.
-    const inside = highlights.filter(([from, to]) => from >= start && to <= end);
-    const [at] = inside[0] ?? [];
-    const isLate = at > start + 1.5 * lettersOfLine();
-    const [left] = (isLate && /^([^`]|(`+)[^`]+\2)*\s/.exec(text.slice(start, at - 30))) || [""];
-    const line = writeLine(text, highlights, start + left.length, end);
-    return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && !task && "• ", task && boxOf(task), left && "… ", line);
-  }
-  return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
+  if (type === "table") return h("p", {}, cellsOf(text, highlights, [start, end], "span.ss-cell"));
+  const [sign, , task] = (type === "ul" && ITEM.exec(text.slice(start, end))) || [""];
+  start += sign.length;
+  // If the first mark would not be seen, the line begins a few words before it, but not inside a code span.
+  const [at] = highlights.find(([from, to]) => from >= start && to <= end) ?? [];
+  const isLate = at > start + 1.5 * lettersOfLine();
+  const [left] = (isLate && /^([^`]|(`+)[^`]+\2)*\s/.exec(text.slice(start, at - 30))) || [""];
+  const line = writeLine(text, highlights, start + left.length, end);
+  return h(type === "lead" ? "p.ss-lead" : "p", {}, sign && !task && "• ", task && boxOf(task), left && "… ", line);
 }
 
 /**
