@@ -87,7 +87,7 @@ export const questionKey = ({ query, filters }, name = "semsearch") =>
 
 /** Returns whether two questions are the same; an answer has a copy of its question. */
 export const sameQuestion = (one, other) =>
-  one === other || (!!one && !!other && one.literal === other.literal && questionKey(one) === questionKey(other));
+  one === other || (one && other && one.literal === other.literal && questionKey(one) === questionKey(other));
 
 /** Reads the search in a part of a URL; null if there is none. */
 export function parseSearch(text, name) {
