@@ -86,7 +86,7 @@ def test_a_filter_that_the_sidecar_refuses_can_be_removed(page, site, fallback):
 
 def test_no_page_with_these_filters_is_said(page, site):
     page.goto(site.url + "#semsearch=&f.tags=setup&f.status=draft")
-    page.get_by_text("No page has these filters.").wait_for()
+    page.locator("[data-semsearch=empty]").get_by_text("No page has these filters.").wait_for()
     page.get_by_role("button", name="Search without Status: draft").click()
     page.wait_for_function(f"{GROUPS} === 2")
 
