@@ -366,6 +366,7 @@ def test_pages_in_another_language_are_read_in_it(page, site):
 @pytest.mark.parametrize(("name", "said"), [("Copy link", "Link copied"), ("Copy code", "Copied")])
 def test_a_copy_is_said(page, site, name, said):
     ask(page, site, "def rotate")
+    expect(page.locator(STATUS)).not_to_be_empty()  # the number of results is announced later and would replace it
     page.locator("[data-semsearch=preview]").get_by_role("button", name=name).first.click()
     page.locator(STATUS, has_text=said).wait_for(state="attached")
 
