@@ -314,7 +314,7 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
     if len(known) < FEWEST_QUESTIONS:
         raise SemsearchError(
             f"{len(known)} questions have their answer in this index: {FEWEST_QUESTIONS} are needed, because with "
-            "fewer the best share is a matter of chance."
+            "fewer the best weight is a matter of chance."
         )
     before = searcher.semantic_share
     shares = sorted({*SHARES, before})

@@ -81,7 +81,7 @@ class EncoderPool:
             model = index.manifest.embedder.model
             if published and embedder is None and model and Path(model).exists():
                 raise IndexCorruptError(
-                    f"The index names its model {model!r}, which is a file or folder here: start in another one."
+                    f"The index names its model {model!r}, which is a file or folder here: start in another folder."
                 )
             # `open_index` has verified the files.
             searcher = open_searcher(
