@@ -92,7 +92,8 @@ def test_without_any_other_package_the_requirements_are_listed_and_other_command
     assert done.returncode == 1
     assert done.stderr.startswith("semsearch: ")
     assert done.stderr.endswith(
-        "run pip install mkdocs-semsearch, or, to search only, install what `semsearch requirements` lists.\n"
+        " is missing: run pip install mkdocs-semsearch, or, to search only, install what `semsearch requirements` "
+        "lists.\n"
     )
     assert len(done.stderr.splitlines()) == 1
 

@@ -119,7 +119,8 @@ def test_a_model_on_the_hub_is_not_fetched_where_nothing_could_run_it(monkeypatc
 )
 def test_an_option_that_needs_torch_with_the_default_model_is_named(monkeypatch, name, options):
     monkeypatch.setattr("mkdocs_semsearch.embedding.runtimes.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=rf"embedder\.{name}: only PyTorch has this option, .*or run pip"):
+    sentence = rf"embedder\.{name}: only PyTorch has this option, .*: leave it out, or run pip"
+    with pytest.raises(MissingExtraError, match=sentence):
         open_embedder(**options)
 
 
