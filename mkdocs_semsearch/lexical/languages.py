@@ -38,7 +38,7 @@ LANGUAGES = frozenset(
         "tr uk ur uz vi zh",
     )
 )
-"""Codes of the languages that a folder may name; `api`, `adr` and `cli` look like codes, too."""
+"""Codes of the languages that pages may be in. Names of folders such as `api`, `adr` and `cli` look like codes, too."""
 
 
 def primary_subtag(language: str) -> str:

@@ -52,7 +52,7 @@ _LATIN_LETTERS = re.compile(r"[A-Za-z]")
 def is_legible(question: Question) -> bool:
     """Returns whether the default model can read a question: not if all letters are of other scripts than Latin.
 
-    The model reads such a question as unknown tokens or single letters, and is near to every text in such letters.
+    The model reads such a question as unknown tokens or single letters, so that it is near to every text in them.
     """
     text = question.text
     return _LATIN_LETTERS.search(text) is not None or not any(map(str.isalpha, text))
@@ -76,8 +76,8 @@ def is_answerable(
     A question with code that the site has, such as `user_id`, is answered whatever its other words are: readers who
     paste code look for that code. If the site has a number such as `422`, it must have more of the question, too. One
     word is answered if the site has it. A short question is answered if the site has all of its words, and if one chunk
-    has them all or something is near in meaning. If the best BM25 score is as high as that of a chunk with all words,
-    one is assumed to have them; otherwise the index is asked, because they score less in a long chunk.
+    has them all or something is near in meaning. If the best BM25 score is nearly that of a chunk with all words, one
+    is assumed to have them; otherwise the index is asked, because they score less in a long chunk.
 
     Args:
         question: the question as `Backend.read` returns it.

@@ -58,7 +58,8 @@ class VectorStore:
 
     A search takes the cheapest of three ways. If few rows are allowed, it compares each of them. Otherwise it scans all
     rows as 8-bit codes and compares those that can be among the nearest. In an index of more than `WALK_ABOVE` rows it
-    walks the graph, if that reaches enough allowed rows in less time than a scan. Only the walk can miss a row.
+    walks the graph, if no least similarity is asked for and enough allowed rows are reached in less time than a scan.
+    Only the walk can miss a row.
     """
 
     def __init__(self, vectors: Stored, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
