@@ -39,6 +39,19 @@ def test_a_dialog_that_opens_again_at_once_searches_again(page, site):
     assert not page.evaluate("document.documentElement.classList.contains('semsearch-open')")
 
 
+def test_a_site_can_close_the_dialog_as_soon_as_it_opens(page, site):
+    page.goto(site.url)
+    page.evaluate(EVENTS)
+    page.evaluate("addEventListener('semsearch:open', () => semsearch.close(), { once: true })")
+    page.keyboard.press("Control+k")
+    page.wait_for_function("told.includes('close')")
+    assert page.evaluate("told") == ["open", "close"]
+    assert page.locator("dialog[open]").count() == 0
+    assert not page.evaluate("document.documentElement.classList.contains('semsearch-open')")
+    page.keyboard.press("Control+k")
+    expect(page.locator(INPUT)).to_be_focused()
+
+
 def test_a_dialog_that_opens_again_at_once_on_a_phone_stays_open_until_back(phone, site):
     ask(phone, site, "token")
     phone.evaluate(REOPEN)

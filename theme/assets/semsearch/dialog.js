@@ -122,8 +122,9 @@ export class SemsearchDialog extends HTMLElement {
     this.search.ask(0);
   }
 
+  /** Also closes a dialog that is about to open, or that the browser has closed. */
   close() {
-    if (!this.store.state.open) return;
+    if (!this.isOpen && !this.store.state.open) return;
     this.hide();
     this.address.leave();
   }
