@@ -11,6 +11,7 @@ import pytest
 from mkdocs_semsearch.plugin.options import read_settings
 from mkdocs_semsearch.site.widget_files import write_results_page
 from tests.browser.asking import DRAWN, hold, type_question, until
+from tests.browser.test_search_box import PASTE
 from tests.integration.sites import THEMES, DocsSite
 
 from .conftest import CONFIG, DOCS, EXTENSIONS
@@ -191,6 +192,21 @@ def test_triggers_of_the_dialog_focus_the_field_on_the_results_page(page, built,
         page.evaluate(DRAWN)
         assert page.locator("dialog[open]").count() == 0
         assert page.problems == []
+
+
+def test_a_text_pasted_with_a_lost_file_does_not_go_into_another_field(page, built, serving):
+    held = []
+    page.route("**/paste.js", lambda route: held.append(route))
+    with serving.SiteServer(built("mkdocs")) as server:
+        page.goto(server.url + "search/")
+        page.locator(INPUT).evaluate(PASTE, "a line of a message\n" * 40)
+        until(page, lambda: held)
+        page.evaluate("document.body.append(Object.assign(document.createElement('input'), { id: 'other' }))")
+        page.locator("#other").focus()
+        with page.expect_event("requestfailed"):
+            held[0].abort()
+        page.evaluate(DRAWN)
+        assert page.locator("#other").input_value() == ""
 
 
 @pytest.mark.parametrize("theme", THEMES)

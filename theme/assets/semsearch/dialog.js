@@ -150,7 +150,7 @@ export class SemsearchDialog extends HTMLElement {
       if (text.length < 400 || !text.includes("\n")) return;
       event.preventDefault();
       // If the file gets lost, the text arrives as the browser would paste it.
-      const whole = () => this.isOpen && document.execCommand("insertText", false, text);
+      const whole = () => input === document.activeElement && document.execCommand("insertText", false, text);
       load(import.meta.resolve("./paste.js")).then(({ paste }) => paste(input, text)).catch(whole);
     });
     input.addEventListener("compositionend", typed);
