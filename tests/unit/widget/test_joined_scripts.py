@@ -55,7 +55,7 @@ def test_modules_loaded_later_import_existing_files(joined):
 def test_modules_loaded_later_import_from_the_joined_dialog(joined):
     assert set(IMPORT.findall((joined / "start.js").read_text("utf-8"))) == {"./dialog.js"}
     assert set(IMPORT.findall((joined / "static/engine.js").read_text("utf-8"))) == {"../dialog.js"}
-    assert set(IMPORT.findall((joined / "preview.js").read_text("utf-8"))) == {"./dialog.js"}
+    assert set(IMPORT.findall((joined / "empty.js").read_text("utf-8"))) == {"./dialog.js"}
 
 
 def test_a_module_that_is_imported_at_run_time_imports_at_most_the_dialog(joined):
