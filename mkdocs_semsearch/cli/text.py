@@ -124,7 +124,7 @@ def _short(value: Any) -> str:
 def no_results_text(query: SearchQuery, response: SearchResponse, searcher: Searcher) -> str:
     """Returns what to try after a search without results: fewer filters, other words, the nearest weak result."""
     if response.total_results:
-        return f"No results after the first {query.offset}: there are {response.total_results}."
+        return f"No results after the first {query.offset}: there is a total of {response.total_results}."
     hints = _filter_hints(query, searcher)
     query = replace(query, limit=1, offset=0, facets=())
     hints += _filters_to_drop(query, searcher)

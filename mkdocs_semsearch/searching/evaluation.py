@@ -313,7 +313,7 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
     known = [question for question in questions if any(map(searcher.has_page, question.pages))]
     if len(known) < FEWEST_QUESTIONS:
         raise SemsearchError(
-            f"{len(known)} questions have their answer in this index: {FEWEST_QUESTIONS} are needed, because with "
+            f"This index has the answers to {len(known)} of the questions: {FEWEST_QUESTIONS} are needed, because with "
             "fewer the best weight is a matter of chance."
         )
     before = searcher.semantic_share

@@ -731,7 +731,7 @@ def test_the_map_is_one_file_that_replaces_only_a_map(run, tmp_path):
 
 def test_tuning_refuses_few_questions(run, index_dir, tmp_path):
     (tmp_path / "questions.jsonl").write_text('{"query": "rotate keys", "answer_page": "guide/keys.md"}\n')
-    sentence(run("tune", "questions.jsonl", index_dir, code=1), "1 questions have their answer", "60 are needed")
+    sentence(run("tune", "questions.jsonl", index_dir, code=1), "the answers to 1 of the questions", "60 are needed")
 
 
 def test_measuring_without_arguments_asks_for_the_questions_only(capsys):

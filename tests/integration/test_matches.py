@@ -115,7 +115,7 @@ def test_command_line_names_the_nearest_result_where_nothing_is_found(capsys, in
     assert text.startswith("Nothing found here for “keys”.\n")
     assert "Without the filter tags=nobody: 2 results." in text
     assert "Nearest: Command line › Keys (reference/cli.md)." in text
-    assert said(capsys, index_dir, "keys", "--offset", "9") == "No results after the first 9: there are 2.\n"
+    assert said(capsys, index_dir, "keys", "--offset", "9") == "No results after the first 9: there is a total of 2.\n"
 
 
 def page(api, query):

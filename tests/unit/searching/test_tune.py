@@ -49,7 +49,7 @@ def searcher(tmp_path_factory):
 
 def test_few_questions_are_refused(searcher):
     elsewhere = [EvaluationQuery("x", ("nowhere.md",))] * 90
-    with pytest.raises(SemsearchError, match=r"^59 questions have their answer in this index: 60 are needed"):
+    with pytest.raises(SemsearchError, match=r"^This index has the answers to 59 of the questions: 60 are needed"):
         fit_semantic_share(searcher, [*QUESTIONS[:59], *elsewhere])
 
 
