@@ -15,9 +15,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from mkdocs_semsearch.artifact.manifest import MANIFEST, PAGES, TRIAL_PREFIX, VECTORS, Manifest, manifest_to_json
+from mkdocs_semsearch.artifact.manifest import (
+    CHUNKS,
+    MANIFEST,
+    PAGES,
+    TRIAL_PREFIX,
+    VECTORS,
+    Manifest,
+    manifest_to_json,
+)
 from mkdocs_semsearch.errors import IndexCorruptError, IndexNotFoundError, SemsearchError, StoreUnavailableError
 from mkdocs_semsearch.memory import memory_in
 from mkdocs_semsearch.searching.query import MAX_QUERY_CHARACTERS
@@ -33,6 +43,14 @@ RESERVED = 4 << 30
 SECONDS = 300
 LARGEST_TEXT = 1 << 20
 """Greatest size of a chunk or of a page's front matter in bytes; real chunks have a few thousand."""
+
+LARGEST_FIELD = 64 << 10
+"""Greatest size of any other field of a page or chunk in bytes, such as its title or anchor; chosen, not measured.
+
+An answer repeats these fields in up to fifty results, so a file of a few kilobytes could make it hundreds of megabytes.
+"""
+
+_LARGER_FIELDS = ("content", "front_matter", "link_texts")
 
 DEEPEST = 100
 """Greatest nesting depth of front matter; handwritten YAML has about five levels."""
@@ -147,6 +165,7 @@ def _main(folder: Path, memory: int) -> int:
 
 
 def _try(folder: Path) -> None:
+    from mkdocs_semsearch.artifact.fields import chunks_schema, pages_schema
     from mkdocs_semsearch.errors import ConfigurationError, EmbeddingError
     from mkdocs_semsearch.searching.query import SearchQuery
     from mkdocs_semsearch.searching.searcher import open_searcher
@@ -154,6 +173,8 @@ def _try(folder: Path) -> None:
     searcher = open_searcher(folder, verify=False)  # the download has already verified the hashes
     manifest = searcher.manifest
     _check_vectors(folder / manifest.build_id / VECTORS)
+    _check_texts(folder / manifest.build_id / PAGES, pages_schema(manifest.facets).names)
+    _check_texts(folder / manifest.build_id / CHUNKS, chunks_schema().names)
     _check_front_matter(folder / manifest.build_id / PAGES)
     encodes = manifest.encoder.at_hand  # otherwise it would have to be downloaded
     if encodes:
@@ -189,16 +210,43 @@ def _check_vectors(file: Path) -> None:
             raise IndexCorruptError(f"the vector of row {start + int(np.argmin(fits))} does not have length 1.")
 
 
+def _check_texts(file: Path, names: Sequence[str]) -> None:
+    """Refuses texts in these columns that are too large for a response; checks every row."""
+    import pyarrow.parquet as pq
+
+    if not file.exists():  # the pages and chunks are in Qdrant
+        return
+    for batch in pq.ParquetFile(file).iter_batches(ROWS, columns=list(names)):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            most = LARGEST_TEXT if name in _LARGER_FIELDS else LARGEST_FIELD
+            if _largest_text(column) > most:
+                raise IndexCorruptError(f"a text in the column {name[:200]!r} is larger than {most} bytes.")
+
+
+def _largest_text(column: Any) -> int:
+    """Returns the size in bytes of the largest text, or list of texts, in an Arrow array; 0 for numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        return _largest_text(column.dictionary)
+    if pa.types.is_list(column.type):
+        rows, texts = pc.list_parent_indices(column), column.flatten()
+        sizes = pa.table({"row": rows, "size": pc.binary_length(texts)}).group_by("row").aggregate([("size", "sum")])
+        return pc.max(sizes["size_sum"]).as_py() or 0
+    return (pc.max(pc.binary_length(column)).as_py() or 0) if pa.types.is_string(column.type) else 0
+
+
 def _check_front_matter(file: Path) -> None:
-    """Refuses front matter that is too large or too deeply nested for a response."""
+    """Refuses front matter that is too deeply nested for a response."""
     import pyarrow.parquet as pq
 
     if not file.exists():  # the pages are in Qdrant
         return
     for batch in pq.ParquetFile(file).iter_batches(ROWS, columns=["path", "front_matter"]):
         for page, text in zip(batch["path"].to_pylist(), batch["front_matter"].to_pylist(), strict=True):
-            if len(text) > LARGEST_TEXT or _depth(text) > DEEPEST:
-                raise IndexCorruptError(f"the front matter of {page[:200]!r} is too large or too deep.")
+            if _depth(text) > DEEPEST:
+                raise IndexCorruptError(f"the front matter of {page[:200]!r} is too deep.")
 
 
 def _depth(text: str) -> int:

@@ -387,6 +387,22 @@ def deep_front_matter(root):
     return stream.getvalue()
 
 
+def large_texts(file, name, size):
+    """Puts the same text into every row, so that answers are thousands of times as large as the file."""
+
+    def spoiled(root):
+        table = pq.read_table(root / read_manifest(root).build_id / file)
+        place = table.schema.get_field_index(name)
+        field, text = table.schema.field(place), "x" * size
+        value = ["keys", text] if pa.types.is_list(field.type) else text
+        stream = io.BytesIO()
+        pq.write_table(table.set_column(place, field, pa.array([value] * len(table), field.type)), stream)
+        assert len(stream.getvalue()) < 200_000
+        return stream.getvalue()
+
+    return spoiled
+
+
 def lying_store(root):
     """Tantivy allocates what the store of documents says before it reads it, and ends the process if it cannot."""
     (file,) = (root / read_manifest(root).build_id / "lexical").glob("*.store")
@@ -398,10 +414,16 @@ def lying_store(root):
 
 
 EVIL = {
-    "chunks.parquet": (parquet_bomb, b"garbage", b"PAR1" + bytes(1000) + b"PAR1"),
+    "chunks.parquet": (
+        parquet_bomb,
+        b"garbage",
+        b"PAR1" + bytes(1000) + b"PAR1",
+        large_texts("chunks.parquet", "anchor", 1 << 20),
+        large_texts("chunks.parquet", "heading_hierarchy", 100_000),
+    ),
     "graph.npz": (npz_bomb, b"garbage"),
     "vectors.npy": (lying_npy, pickled_npy, b"garbage", vectors_of(np.nan), vectors_of(0)),
-    "pages.parquet": (b"garbage", deep_front_matter),
+    "pages.parquet": (b"garbage", deep_front_matter, large_texts("pages.parquet", "title", 1 << 20)),
     "lexical/meta.json": (b"garbage", b"[" * 100_000, b"{}"),
     "lexical/*.store": (b"garbage", lying_store),
 }
