@@ -8,6 +8,7 @@ a bad index ends that process and not the server.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -175,7 +176,7 @@ def _try(folder: Path) -> None:
     _check_vectors(folder / manifest.build_id / VECTORS)
     _check_texts(folder / manifest.build_id / PAGES, pages_schema(manifest.facets).names)
     _check_texts(folder / manifest.build_id / CHUNKS, chunks_schema().names)
-    _check_front_matter(folder / manifest.build_id / PAGES)
+    _check_json(folder / manifest.build_id / PAGES)
     encodes = manifest.encoder.at_hand  # otherwise it would have to be downloaded
     if encodes:
         try:
@@ -237,16 +238,28 @@ def _largest_text(column: Any) -> int:
     return (pc.max(pc.binary_length(column)).as_py() or 0) if pa.types.is_string(column.type) else 0
 
 
-def _check_front_matter(file: Path) -> None:
-    """Refuses front matter that is too deeply nested for a response."""
+def _check_json(file: Path) -> None:
+    """Refuses JSON of pages that is no object, or too deeply nested for a response."""
     import pyarrow.parquet as pq
 
     if not file.exists():  # the pages are in Qdrant
         return
-    for batch in pq.ParquetFile(file).iter_batches(ROWS, columns=["path", "front_matter"]):
-        for page, text in zip(batch["path"].to_pylist(), batch["front_matter"].to_pylist(), strict=True):
-            if _depth(text) > DEEPEST:
-                raise IndexCorruptError(f"the front matter of {page[:200]!r} is too deep.")
+    table = pq.ParquetFile(file)
+    names = [name for name in ("front_matter", "translations") if name in table.schema_arrow.names]
+    for batch in table.iter_batches(ROWS, columns=["path", *names]):
+        for name in names:
+            for page, text in zip(batch["path"].to_pylist(), batch[name].to_pylist(), strict=True):
+                if text is not None and not _is_plain_object(text):
+                    raise IndexCorruptError(f"{name} of {page[:200]!r} is not a JSON object, or too deep.")
+
+
+def _is_plain_object(text: str) -> bool:
+    if _depth(text) > DEEPEST:
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def _depth(text: str) -> int:

@@ -378,13 +378,19 @@ def vectors_of(value):
     return spoiled
 
 
-def deep_front_matter(root):
-    table = pq.read_table(root / read_manifest(root).build_id / "pages.parquet")
-    place = table.schema.get_field_index("front_matter")
-    deep = pa.array(['{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"] * len(table))
-    stream = io.BytesIO()
-    pq.write_table(table.set_column(place, table.schema.field(place), deep), stream)
-    return stream.getvalue()
+def last_value(file, name, value):
+    """Changes one value, in a row that the queries of the trial need not find."""
+
+    def spoiled(root):
+        table = pq.read_table(root / read_manifest(root).build_id / file)
+        place = table.schema.get_field_index(name)
+        field = table.schema.field(place)
+        values = pa.array([*table[name].to_pylist()[:-1], value], field.type)
+        stream = io.BytesIO()
+        pq.write_table(table.set_column(place, field, values), stream)
+        return stream.getvalue()
+
+    return spoiled
 
 
 def large_texts(file, name, size):
@@ -423,7 +429,14 @@ EVIL = {
     ),
     "graph.npz": (npz_bomb, b"garbage"),
     "vectors.npy": (lying_npy, pickled_npy, b"garbage", vectors_of(np.nan), vectors_of(0)),
-    "pages.parquet": (b"garbage", deep_front_matter, large_texts("pages.parquet", "title", 1 << 20)),
+    "pages.parquet": (
+        b"garbage",
+        large_texts("pages.parquet", "title", 1 << 20),
+        last_value("pages.parquet", "front_matter", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"),
+        last_value("pages.parquet", "front_matter", "garbage"),
+        last_value("pages.parquet", "front_matter", "[]"),
+        last_value("pages.parquet", "translations", "[" * 20_000 + "]" * 20_000),
+    ),
     "lexical/meta.json": (b"garbage", b"[" * 100_000, b"{}"),
     "lexical/*.store": (b"garbage", lying_store),
 }
