@@ -230,7 +230,8 @@ class _Parts:
         if not allowed or "*" in allowed or name in allowed or is_loopback(name):
             return True
         sites = (live.site_host() for live in self.watched if not live.published or len(self.watched) == 1)
-        return name in map(str.lower, self.settings.mcp_hosts) or name in sites
+        # An index without a `site_url` has the host "", and so has a request without a name.
+        return bool(name) and (name in map(str.lower, self.settings.mcp_hosts) or name in sites)
 
     @property
     def open_paths(self) -> frozenset[str]:

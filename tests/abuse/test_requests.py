@@ -151,6 +151,13 @@ def test_only_known_hosts_are_answered(tmp_path, host, status):
         assert client.get("/healthz", headers={"Host": "10.0.0.7"}).status_code == 200
 
 
+@pytest.mark.parametrize("host", ["", ":8765"])
+def test_a_request_without_a_name_is_refused_though_the_site_has_none_either(tmp_path, host):
+    built(tmp_path / "index", [made_page("a.md", "About keys.")])
+    with client_of(tmp_path / "index", hosts=("search.example.org",)) as client:
+        assert client.get("/docs", headers={"Host": host}).status_code == 421
+
+
 def test_the_host_of_a_published_index_is_known_only_if_there_is_no_other_index(tmp_path):
     """Its publisher chose the host, and could read the other indexes from a web page there."""
     built(tmp_path / "index", [made_page("a.md", "About keys.")], site_url="https://evil.example/")
