@@ -65,12 +65,12 @@ bench: setup ## measure speed, size and cost, beside others (QUICK=1: only wheth
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$peer" || echo "$$peer cannot be installed here: it is left out"; done
 	$(BIN)/python benchmarks/run_all.py $(if $(QUICK),--quick) $(if $(SITE),--site $(SITE))
 
-# Debian's Chromium drives the browser tests, by its headless shell where there is one: that opens pages several times
-# faster. Playwright's own browser is not downloaded.
-browser: SUDO := $(if $(filter-out 0,$(shell id -u)),sudo -n)
+# Debian's Chromium drives the browser tests; Playwright's own browser is not downloaded.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-headless-shell >/dev/null || { $(SUDO) apt-get update -qq && \
-		$(SUDO) apt-get install -y -qq chromium && $(SUDO) apt-get install -y -qq chromium-headless-shell; } >/dev/null 2>&1 || true
+	@command -v chromium >/dev/null 2>&1 || { \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+		elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq chromium >/dev/null; \
+		fi; } || true
 
 lint: setup ## style, formatting and types
 	$(BIN)/ruff check .

@@ -20,8 +20,7 @@ from tests.integration.sites import QUIET
 from tests.static_engine import node
 from tests.warm_python import run_module
 
-# The headless shell draws pages like Chromium and needs a third of its time to open one.
-CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")
+CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 30_000  # milliseconds: a machine that two browsers and their servers share can be slow
 FLAGS = [
     "--no-sandbox",
