@@ -157,7 +157,7 @@ def code_forms(word: str) -> Iterator[str]:
 
 
 def _joined(telling: Iterable[str], words: QueryWords) -> Iterator[tuple[str, str]]:
-    """Yields the words whose parts the index only has joined in another way, each with its `joined_name`.
+    """Yields the words that the index has only with their parts joined differently, each with its `joined_name`.
 
     These are `groupby` for `group_by`, and `time-out` for `timeout`. Another form of the word may be in the index:
     `withColumn`, if `withcolumns` is asked and `with_columns` found.

@@ -190,7 +190,7 @@ def _try(folder: Path) -> None:
             raise IndexCorruptError(f"its encoder fails for a query of {len(text)} characters; memory may be too low.")
         if time.monotonic() - began > QUERY_SECONDS:
             raise IndexCorruptError(f"a query of {len(text)} characters took more than {QUERY_SECONDS:g} s.")
-        for result in response.results:
+        for result in response.results:  # if the chunks are in Qdrant, nothing has looked at their texts yet
             if result.section is not None and len(result.section.content) > LARGEST_TEXT:
                 raise IndexCorruptError(f"a section of {result.page.path[:200]!r} is larger than {LARGEST_TEXT} bytes.")
     searcher.search(SearchQuery(QUERIES[0], mode="lexical"))
@@ -239,7 +239,7 @@ def _largest_text(column: Any) -> int:
 
 
 def _check_json(file: Path) -> None:
-    """Refuses JSON of pages that is no object, or too deeply nested for a response."""
+    """Refuses pages with JSON that is not an object, or too deeply nested for a response."""
     import pyarrow.parquet as pq
 
     if not file.exists():  # the pages are in Qdrant

@@ -378,33 +378,33 @@ def vectors_of(value):
     return spoiled
 
 
-def last_value(file, name, value):
-    """Changes one value, in a row that the queries of the trial need not find."""
+def column_of(file, name, changed):
+    """Replaces a column of a table by what `changed` makes of its values."""
 
     def spoiled(root):
         table = pq.read_table(root / read_manifest(root).build_id / file)
         place = table.schema.get_field_index(name)
         field = table.schema.field(place)
-        values = pa.array([*table[name].to_pylist()[:-1], value], field.type)
         stream = io.BytesIO()
-        pq.write_table(table.set_column(place, field, values), stream)
+        pq.write_table(table.set_column(place, field, pa.array(changed(table[name].to_pylist()), field.type)), stream)
         return stream.getvalue()
 
     return spoiled
 
 
-def large_texts(file, name, size):
-    """Puts the same text into every row, so that answers are thousands of times as large as the file."""
+def last_value(file, name, value):
+    """Changes one value, in a row that the queries of the trial need not find."""
+    return column_of(file, name, lambda values: [*values[:-1], value])
+
+
+def large_values(file, name, value):
+    """Puts the same value into every row, so that answers are thousands of times as large as the file."""
+    made = column_of(file, name, lambda values: [value] * len(values))
 
     def spoiled(root):
-        table = pq.read_table(root / read_manifest(root).build_id / file)
-        place = table.schema.get_field_index(name)
-        field, text = table.schema.field(place), "x" * size
-        value = ["keys", text] if pa.types.is_list(field.type) else text
-        stream = io.BytesIO()
-        pq.write_table(table.set_column(place, field, pa.array([value] * len(table), field.type)), stream)
-        assert len(stream.getvalue()) < 200_000
-        return stream.getvalue()
+        content = made(root)
+        assert len(content) < 200_000
+        return content
 
     return spoiled
 
@@ -424,14 +424,14 @@ EVIL = {
         parquet_bomb,
         b"garbage",
         b"PAR1" + bytes(1000) + b"PAR1",
-        large_texts("chunks.parquet", "anchor", 1 << 20),
-        large_texts("chunks.parquet", "heading_hierarchy", 100_000),
+        large_values("chunks.parquet", "anchor", "x" * (1 << 20)),
+        large_values("chunks.parquet", "heading_hierarchy", ["keys", "x" * 100_000]),
     ),
     "graph.npz": (npz_bomb, b"garbage"),
     "vectors.npy": (lying_npy, pickled_npy, b"garbage", vectors_of(np.nan), vectors_of(0)),
     "pages.parquet": (
         b"garbage",
-        large_texts("pages.parquet", "title", 1 << 20),
+        large_values("pages.parquet", "title", "x" * (1 << 20)),
         last_value("pages.parquet", "front_matter", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"),
         last_value("pages.parquet", "front_matter", "garbage"),
         last_value("pages.parquet", "front_matter", "[]"),

@@ -112,7 +112,7 @@ export function attempt(use) {
 export const keepOpened = (search, href) =>
   attempt(() => sessionStorage.setItem(questionKey(search), `${listed(search).length} ${href}`));
 
-/** Returns the address that the reader opened last from the results of a search, and the length of the list then, or null. */
+/** Returns the result of a search that the reader opened last: its address, and how long the list was. Null if none was. */
 export const openedFrom = (search) =>
   attempt(() => {
     const [length, href] = sessionStorage.getItem(questionKey(search)).split(" ");
