@@ -47,7 +47,7 @@ RATE, WARM_UP, TEMPERATURE = 4e-5, 60, 1 / 20
 FROZEN_LAYERS = 2
 LEAST_OF_SITE, RARE_OF_SITE, HEADINGS_OF_SITE = 100, 800, 700
 """Pairs of one site: fewer say little of it; of commits, links and descriptions; of headings."""
-SHARES = (1.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
+SEMANTIC_WEIGHTS = (1.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
 
 
 def main() -> None:
@@ -174,7 +174,7 @@ def take(
 
 
 def judge(encoder: str, folders: dict[str, str], queries: Sequence[Path]) -> None:
-    """Prints MRR@10 of every set by the weight of meaning."""
+    """Prints MRR@10 of every set by the semantic weight."""
     taught = None if encoder == "-" else load_query_encoder(Path(encoder))
     sites = {name: open_searcher(folder) for name, folder in folders.items()}
     for name, site in sites.items():
@@ -185,8 +185,8 @@ def judge(encoder: str, folders: dict[str, str], queries: Sequence[Path]) -> Non
     cases = [case for name, site in sites.items() for case in fit_ranking.cases_of(name, site, sets)]
     now = {key: float(WEIGHTS[key[0]][key[1]]) for key in fit_ranking.GRID}
     gains = fit_ranking.Gains(cases)
-    for share in SHARES:
-        fit_ranking.show(f"meaning {share}", gains.of({**now, ("fusion", "semantic"): share}))
+    for weight in SEMANTIC_WEIGHTS:
+        fit_ranking.show(f"meaning {weight}", gains.of({**now, ("fusion", "semantic"): weight}))
 
 
 def exchange_encoder(site: Searcher, folder: Path, taught: OnnxEmbedder) -> None:

@@ -3,8 +3,8 @@
     python benchmarks/tune_halves.py netbox=SITE/semsearch-index pydantic=… --queries ../shared/eval/*.jsonl
 
 The questions of a site are shuffled, once for each seed, and each half fits once for the other one: `semsearch tune`
-chooses a share of meaning, or leaves the ranking as it is. The report has MRR@10 of the judging half before, the gain,
-and the standard error of the gain. `always` is the share that is best over the fitting half, taken without asking
+chooses a semantic weight, or leaves the ranking as it is. The report has MRR@10 of the judging half before, the gain,
+and the standard error of the gain. `always` is the weight that is best over the fitting half, taken without asking
 whether it helps. Sites with fewer questions than `semsearch tune` asks for in a half are named and left out.
 """
 
@@ -22,14 +22,14 @@ from mkdocs_semsearch.searching.evaluation import (
     FEWEST_QUESTIONS,
     EvaluationQuery,
     evaluate,
-    fit_semantic_share,
+    fit_semantic_weight,
     read_queries,
 )
 from mkdocs_semsearch.searching.searcher import Searcher, open_searcher
 
 
-def reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery], share: float) -> list[float]:
-    judged = evaluate(searcher.with_semantic_share(share), questions).judged
+def reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery], weight: float) -> list[float]:
+    judged = evaluate(searcher.with_semantic_weight(weight), questions).judged
     return [1 / item.rank if item.rank else 0.0 for item in judged]
 
 
@@ -41,16 +41,16 @@ def compared(before: Sequence[float], after: Sequence[float]) -> dict[str, float
 
 
 def half(searcher: Searcher, fitting: Sequence[EvaluationQuery], judging: Sequence[EvaluationQuery]) -> dict[str, Any]:
-    found = fit_semantic_share(searcher, fitting)
+    found = fit_semantic_weight(searcher, fitting)
     before = reciprocal_ranks(searcher, judging, found.before)
-    best = before if found.share == found.before else reciprocal_ranks(searcher, judging, found.share)
+    best = before if found.weight == found.before else reciprocal_ranks(searcher, judging, found.weight)
     return {
         "fitted_on": len(fitting),
         "judged_on": len(judging),
-        "share": found.share if found.helps else found.before,
+        "weight": found.weight if found.helps else found.before,
         "mrr_before": round(sum(before) / len(before), 4),
         "tuned": compared(before, best if found.helps else before),
-        "always": {"share": found.share, **compared(before, best)},
+        "always": {"weight": found.weight, **compared(before, best)},
     }
 
 

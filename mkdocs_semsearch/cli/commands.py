@@ -366,19 +366,19 @@ def _map(given: argparse.Namespace) -> int:
 def _tune(given: argparse.Namespace) -> int:
     from mkdocs_semsearch import open_searcher
     from mkdocs_semsearch.cli.text import print_as, tuning_text
-    from mkdocs_semsearch.searching.evaluation import fit_semantic_share, read_queries
-    from mkdocs_semsearch.site.source_files import write_semantic_share
+    from mkdocs_semsearch.searching.evaluation import fit_semantic_weight, read_queries
+    from mkdocs_semsearch.site.source_files import write_semantic_weight
 
     with open_searcher(index_place(given.index)) as searcher:
-        found = fit_semantic_share(searcher, read_queries(given.queries))
+        found = fit_semantic_weight(searcher, read_queries(given.queries))
     print_as(given.format, found.to_json(), tuning_text(found))
-    line = f"ranking: {{semantic: {found.share:g}}}"
+    line = f"ranking: {{semantic: {found.weight:g}}}"
     if not found.helps:
         say("nothing to change: held-out questions do not gain more than chance")
     elif given.dry_run:
         say(f"not written: {line}")
     else:
-        write_semantic_share(given.config, found.share)
+        write_semantic_weight(given.config, found.weight)
         say(f"{given.config} has the line `{line}` now: build again; delete it to undo this")
     return 0
 

@@ -264,5 +264,5 @@ def tuning_text(found: Tuning) -> str:
     return (
         f"{found.questions} questions. MRR@10 of those held out: {found.held_out_before:.4f} with the weight of "
         f"meaning {found.before:g}, {found.held_out:.4f} with the weight fitted to the others (standard error "
-        f"{found.error:.4f}). Best for all questions: {found.share:g}."
+        f"{found.error:.4f}). Best for all questions: {found.weight:g}."
     )

@@ -56,7 +56,7 @@ class BuildOptions:
         language: default language of the site, for pages that do not declare one.
         edit_url: URL for editing a page, see `Manifest`.
         graph: method for the k-NN lists.
-        semantic_share: weight of the semantic score in hybrid scores; None for the default.
+        semantic_weight: weight of the semantic score in hybrid scores; None for the default.
         readers: synonyms and pins; `build_index` adds the pins of the home page and the translations.
         export_encoder: export the query encoder into the index if the model allows it and ONNX is installed.
     """
@@ -67,7 +67,7 @@ class BuildOptions:
     language: str = "en"
     edit_url: str = ""
     graph: GraphMethod = "auto"
-    semantic_share: float | None = None
+    semantic_weight: float | None = None
     readers: ReaderWords = field(default_factory=ReaderWords)
     export_encoder: bool = True
 
@@ -201,7 +201,7 @@ class BuildWriter:
             "names": names_among(common, self.options.site_name),
             "code_pairs": True,
             **self.options.readers.to_json(),
-            **({} if self.options.semantic_share is None else {"semantic": self.options.semantic_share}),
+            **({} if self.options.semantic_weight is None else {"semantic": self.options.semantic_weight}),
         }
 
     def _write_words(

@@ -248,7 +248,7 @@ class SemsearchConfig(Options):
             cache_max_bytes=self.cache_max_mb * 1_000_000,
             graph=self.graph,  # type: ignore[arg-type]
             static=self._static_settings(),
-            semantic_share=None if self.ranking.semantic is None else float(self.ranking.semantic),
+            semantic_weight=None if self.ranking.semantic is None else float(self.ranking.semantic),
             synonyms=self._synonyms(),
             pins=dict(self.pins),
             related=self.related.count,

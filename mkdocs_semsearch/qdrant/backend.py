@@ -44,7 +44,7 @@ from mkdocs_semsearch.searching.filters import Filter, filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import Candidates, Judged, semantic_share
+from mkdocs_semsearch.searching.ranking import Candidates, Judged, semantic_weight
 from mkdocs_semsearch.searching.records import Records, chunk_values, page_info
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import matching_rows, one_translation, rank
@@ -99,7 +99,7 @@ class QdrantBackend:
         self._clauses = clauses
         self._nothing = rule_of_answers(manifest.embedder.model)
         self._indexed_at = manifest.created
-        self._share = semantic_share(manifest.lexical)
+        self._weight = semantic_weight(manifest.lexical)
         self._filters = QdrantFilters(fields, cached_method(self._values_of, 64))
 
     @classmethod
@@ -290,7 +290,7 @@ class QdrantBackend:
         literal = {row: rank for row, rank in found.literal.items() if row in here}
         headed = np.isin(rows, found.with_all_words) if len(found.with_all_words) else None
         by_words = similarities is None or query.mode != "semantic"
-        rules = ScoreRules(question, self.chunk_map, self._share, self._nothing, WEIGHTS["matches"], by_words)
+        rules = ScoreRules(question, self.chunk_map, self._weight, self._nothing, WEIGHTS["matches"], by_words)
 
         def have_all_words() -> bool:
             allowed = self._filters.translated(filters, written_words(question, self._clauses))

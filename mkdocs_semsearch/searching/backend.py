@@ -24,7 +24,7 @@ from mkdocs_semsearch.searching.filters import filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import HEADING, PIN, TITLE, Candidates, ranks_of_name, semantic_share
+from mkdocs_semsearch.searching.ranking import HEADING, PIN, TITLE, Candidates, ranks_of_name, semantic_weight
 from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, matching_rows, one_translation, rank
@@ -175,15 +175,15 @@ class EmbeddedBackend:
                 lambda: (path[-1] for path in tables.heading_paths()),
             ),
             names=LiteralNames(tables, ReaderWords.of(manifest.lexical)),
-            weight=semantic_share(manifest.lexical),
+            weight=semantic_weight(manifest.lexical),
             nothing=rule_of_answers(manifest.embedder.model),
             matches=WEIGHTS["matches"],
         )
         return cls(tables, sides)
 
-    def with_semantic_share(self, share: float) -> EmbeddedBackend:
+    def with_semantic_weight(self, weight: float) -> EmbeddedBackend:
         """Returns a copy with another weight of the semantic score; tables and sides are shared."""
-        return EmbeddedBackend(self._tables, replace(self._sides, weight=share))
+        return EmbeddedBackend(self._tables, replace(self._sides, weight=weight))
 
     def prepare(self) -> None:
         """Prepares the vectors and the look-up of headings for the first query."""

@@ -1,4 +1,4 @@
-"""Measures search quality with queries whose answers are known, and fits the share of meaning to them."""
+"""Measures search quality with queries whose answers are known, and fits the semantic weight to them."""
 
 from __future__ import annotations
 
@@ -268,26 +268,26 @@ def _opens_section(
 
 FEWEST_QUESTIONS = 60
 FOLDS = 5
-SHARES = tuple(round(0.3 + 0.05 * step, 2) for step in range(11))
-"""Shares of meaning that are tried."""
+SEMANTIC_WEIGHTS = tuple(round(0.3 + 0.05 * step, 2) for step in range(11))
+"""Semantic weights that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The outcome of fitting the share of meaning.
+    """The outcome of fitting the semantic weight.
 
     Attributes:
         questions: how many could be judged.
-        share: the share with the highest MRR over all questions.
-        before: the share that the index has.
-        mrr: MRR@10 over all questions by share.
-        held_out_before: MRR@10 of held-out questions with the share of the index.
-        held_out: the same with the share that is best for the other questions.
+        weight: the weight with the highest MRR over all questions.
+        before: the weight that the index has.
+        mrr: MRR@10 over all questions by weight.
+        held_out_before: MRR@10 of held-out questions with the weight of the index.
+        held_out: the same with the weight that is best for the other questions.
         error: standard error of the difference of the two.
     """
 
     questions: int
-    share: float
+    weight: float
     before: float
     mrr: Mapping[float, float]
     held_out_before: float
@@ -297,15 +297,16 @@ class Tuning:
     @property
     def helps(self) -> bool:
         """Whether held-out questions gain more than the standard error of the gain."""
-        return self.share != self.before and self.held_out - self.held_out_before > self.error
+        return self.weight != self.before and self.held_out - self.held_out_before > self.error
 
     def to_json(self) -> dict[str, Any]:
         """Returns the figures as JSON values."""
-        return {**asdict(self), "mrr": {f"{share:g}": value for share, value in self.mrr.items()}, "helps": self.helps}
+        mrr = {f"{weight:g}": value for weight, value in self.mrr.items()}
+        return {**asdict(self), "mrr": mrr, "helps": self.helps}
 
 
-def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> Tuning:
-    """Ranks all questions with every share, and cross-validates the choice in five folds.
+def fit_semantic_weight(searcher: Searcher, questions: Sequence[EvaluationQuery]) -> Tuning:
+    """Ranks all questions with every weight, and cross-validates the choice in five folds.
 
     Raises:
         SemsearchError: fewer than `FEWEST_QUESTIONS` have their answer in the index, or the embedder failed.
@@ -316,9 +317,9 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
             f"This index has the answers to {len(known)} of the questions: {FEWEST_QUESTIONS} are needed, because with "
             "fewer the best weight is a matter of chance."
         )
-    before = searcher.semantic_share
-    shares = sorted({*SHARES, before})
-    gains = {share: _reciprocal_ranks(searcher.with_semantic_share(share), known) for share in shares}
+    before = searcher.semantic_weight
+    weights = sorted({*SEMANTIC_WEIGHTS, before})
+    gains = {weight: _reciprocal_ranks(searcher.with_semantic_weight(weight), known) for weight in weights}
     order = list(range(len(known)))
     random.Random(0).shuffle(order)
     differences = []
@@ -328,10 +329,10 @@ def fit_semantic_share(searcher: Searcher, questions: Sequence[EvaluationQuery])
         differences += [gains[chosen][number] - gains[before][number] for number in held_out]
     mean = sum(differences) / len(differences)
     variance = sum((value - mean) ** 2 for value in differences) / (len(differences) - 1)
-    mrr = {share: round(sum(values) / len(values), 4) for share, values in gains.items()}
+    mrr = {weight: round(sum(values) / len(values), 4) for weight, values in gains.items()}
     return Tuning(
         questions=len(known),
-        share=_best(gains, before, range(len(known))),
+        weight=_best(gains, before, range(len(known))),
         before=before,
         mrr=mrr,
         held_out_before=mrr[before],
@@ -345,12 +346,12 @@ def _reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery]) 
     if found.degraded:
         raise SemsearchError(
             f"{found.degraded} of {len(found.judged)} questions were answered in text-only mode, because the embedder "
-            "failed, so the weight of meaning cannot be fitted: try again when it works."
+            "failed, so the semantic weight cannot be fitted: try again when it works."
         )
     return [1 / judged.rank if judged.rank else 0.0 for judged in found.judged]
 
 
 def _best(gains: Mapping[float, Sequence[float]], before: float, numbers: Sequence[int]) -> float:
-    """Returns the share with the highest mean over some questions; of equal ones that nearest to the present one."""
-    sums = {share: sum(values[number] for number in numbers) for share, values in gains.items()}
-    return max(sums, key=lambda share: (round(sums[share], 9), -abs(share - before)))
+    """Returns the weight with the highest mean over some questions; of equal ones that nearest to the present one."""
+    sums = {weight: sum(values[number] for number in numbers) for weight, values in gains.items()}
+    return max(sums, key=lambda weight: (round(sums[weight], 9), -abs(weight - before)))

@@ -21,7 +21,7 @@ SEMANTIC_WEIGHT: float = WEIGHTS["fusion"]["semantic"]
 """Weight of the semantic score in a hybrid score; the lexical score has the rest."""
 
 
-def semantic_share(lexical: Mapping[str, Any]) -> float:
+def semantic_weight(lexical: Mapping[str, Any]) -> float:
     """Returns the semantic weight of an index from the `lexical` section of its manifest, or the default."""
     return float(lexical.get("semantic", SEMANTIC_WEIGHT))
 

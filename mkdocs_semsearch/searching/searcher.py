@@ -26,7 +26,7 @@ from mkdocs_semsearch.searching.excerpts import following_rows
 from mkdocs_semsearch.searching.facets import facet_counts
 from mkdocs_semsearch.searching.query import OtherOptions, QueryOptions, SearchQuery
 from mkdocs_semsearch.searching.query_encoder import CallLimit, LazyEncoder, QueryEncoder, QueryVectors
-from mkdocs_semsearch.searching.ranking import semantic_share
+from mkdocs_semsearch.searching.ranking import semantic_weight
 from mkdocs_semsearch.searching.records import Records, without_repeated
 from mkdocs_semsearch.searching.response import (
     FacetField,
@@ -191,11 +191,11 @@ class Searcher:
         )
 
     @property
-    def semantic_share(self) -> float:
+    def semantic_weight(self) -> float:
         """Weight of the semantic score in hybrid scores."""
-        return semantic_share(self.manifest.lexical)
+        return semantic_weight(self.manifest.lexical)
 
-    def with_semantic_share(self, share: float) -> Searcher:
+    def with_semantic_weight(self, weight: float) -> Searcher:
         """Returns a searcher of the same index with another weight of the semantic score.
 
         Raises:
@@ -203,8 +203,8 @@ class Searcher:
         """
         if not isinstance(self._backend, EmbeddedBackend):
             raise ConfigurationError("The chunks of this index are in Qdrant: use an index with an embedded store.")
-        manifest = replace(self.manifest, lexical={**self.manifest.lexical, "semantic": share})
-        return Searcher(manifest, self._backend.with_semantic_share(share), self._encoder)
+        manifest = replace(self.manifest, lexical={**self.manifest.lexical, "semantic": weight})
+        return Searcher(manifest, self._backend.with_semantic_weight(weight), self._encoder)
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Embeds a text as a query: float32 `[d]`, unit length.

@@ -115,7 +115,7 @@ class Settings:
         cache_max_bytes: greatest size of these vectors and chunks; those unused for longest are deleted first.
         graph: method for the k-NN lists.
         static: search without a server.
-        semantic_share: weight of the semantic score in hybrid scores; None for the default.
+        semantic_weight: weight of the semantic score in hybrid scores; None for the default.
         synonyms: maps a word of readers to the words of pages with the same meaning.
         pins: maps a question to the source path of the page that must come first for it.
         related: number of links to related pages at the end of every page.
@@ -139,7 +139,7 @@ class Settings:
     cache_max_bytes: int = 1_000_000_000
     static: StaticSettings = StaticSettings()
     kinds: Mapping[str, PageKind] = field(default_factory=dict)
-    semantic_share: float | None = None
+    semantic_weight: float | None = None
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pins: Mapping[str, str] = field(default_factory=dict)
     related: int = 0
@@ -251,7 +251,7 @@ def index_site(
         language=site.language,
         edit_url=site.edit_url,
         graph=settings.graph,
-        semantic_share=settings.semantic_share,
+        semantic_weight=settings.semantic_weight,
         readers=readers,
     )
     report = build_index(

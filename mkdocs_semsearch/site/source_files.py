@@ -214,14 +214,14 @@ _LINE = re.compile(r"^[ \t]+ranking: \{semantic: [\d.]+\}.*(?:\n|\Z)", re.MULTIL
 _OPTION = re.compile(r"\r?\n((?:[ \t]*(?:#.*)?\r?\n)*)([ \t]+)(?!-)")
 
 
-def write_semantic_share(config_file: Path, share: float) -> None:
+def write_semantic_weight(config_file: Path, weight: float) -> None:
     """Writes `ranking: {semantic: …}` as one line under the plugin; deleting that line undoes it.
 
     Raises:
         ConfigurationError: the plugin is written in another form, or the file cannot be read or written; the
             file stays as it was.
     """
-    wanted = f"ranking: {{semantic: {share:g}}}"
+    wanted = f"ranking: {{semantic: {weight:g}}}"
     file = config_file.resolve()  # a link stays a link
     try:
         before = file.read_bytes().decode("utf-8")
@@ -230,7 +230,7 @@ def write_semantic_share(config_file: Path, share: float) -> None:
             remove_old_parts(file.parent, file.name)
             replace_file(file, after)
             with contextlib.suppress(ConfigurationError):
-                if load_site_config(config_file).plugin_options.get("ranking") == {"semantic": share}:
+                if load_site_config(config_file).plugin_options.get("ranking") == {"semantic": weight}:
                     return
             replace_file(file, before)
     except UnicodeDecodeError:

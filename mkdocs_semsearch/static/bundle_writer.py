@@ -33,7 +33,7 @@ from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds, joins_wo
 from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
 from mkdocs_semsearch.lexical.languages import joined_stems, listed_stop_words, page_stemmers, stems_with, telling_words
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
-from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_share
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_weight
 from mkdocs_semsearch.static.bundle import WrittenShards
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.earlier import NO_PARTS, ChunkTable, Parts, Shards, hash_of, read_parts, write_parts
@@ -267,7 +267,7 @@ def _semantic_entry(manifest: Manifest, semantic: Mapping[str, Any]) -> dict[str
 
     The token table has a lower semantic weight than the model; a configured weight scales both equally.
     """
-    weight = min(1.0, semantic["weight"] * semantic_share(manifest.lexical) / SEMANTIC_WEIGHT)
+    weight = min(1.0, semantic["weight"] * semantic_weight(manifest.lexical) / SEMANTIC_WEIGHT)
     return {**semantic, "weight": weight, "measured": is_default_model(manifest.embedder.model)}
 
 
