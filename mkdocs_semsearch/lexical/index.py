@@ -264,7 +264,7 @@ class LexicalIndex:
             return self._best(query, wanted)
         # Tantivy has no bit set filter, so request more hits and drop those that are not allowed.
         reach = min(self._rows, 3 * wanted * self._rows // (2 * allowed))
-        if _HITS_PER_NAMED_ROW * allowed < reach:
+        if _HITS_PER_NAMED_ROW * allowed < reach and not self._has_best(query, reach):
             return self._run(self._queries.among(query, np.flatnonzero(rows).tolist()), wanted)
         while True:
             found = self._best(query, reach)
@@ -342,10 +342,17 @@ class LexicalIndex:
 
     def _best(self, query: tantivy.Query, limit: int) -> LexicalHits:
         """Returns the best rows for a query; the result of the last query is cached."""
+        if self._has_best(query, limit):
+            hits = self._last.hits[2]
+        else:
+            hits = self._begun(query, limit) or self._run(query, limit)
+            self._last.hits = (query, limit, hits)
+        return LexicalHits(hits.rows[:limit], hits.scores[:limit])
+
+    def _has_best(self, query: tantivy.Query, limit: int) -> bool:
+        """Returns whether the result of the last query has the best `limit` rows for this one."""
         last = getattr(self._last, "hits", None)
-        if last is None or last[0] is not query or len(last[2].rows) == last[1] < limit:
-            self._last.hits = last = (query, limit, self._begun(query, limit) or self._run(query, limit))
-        return LexicalHits(last[2].rows[:limit], last[2].scores[:limit])
+        return last is not None and last[0] is query and not len(last[2].rows) == last[1] < limit
 
     def _begun(self, query: tantivy.Query, limit: int) -> LexicalHits | None:
         """Returns the result of the search that `begin` has started; None if it has started another one, or none."""

@@ -33,9 +33,12 @@ def lexical(tmp_path_factory):
 @pytest.mark.parametrize("share", [0.9, 0.3, 0.1, 0.01, 0.0])
 @pytest.mark.parametrize("limit", [10, 200, 2**31])
 @pytest.mark.parametrize("text", ["server token", "vector", "nothing of it"])
-def test_filters_leave_the_ranking_as_it_is(lexical, share, limit, text):
+@pytest.mark.parametrize("known", [True, False])
+def test_filters_leave_the_ranking_as_it_is(lexical, share, limit, text, known):
     allowed = np.random.default_rng(2).random(CHUNKS) < share
     every = lexical.search(read_question(text), None, 2**31)
+    if not known:
+        lexical.search(read_question("path"), None, 10)  # only the hits of the last question are kept
     left = allowed[every.rows]
     found = lexical.search(read_question(text), allowed, limit)
     assert found.rows.tolist() == every.rows[left][:limit].tolist()
@@ -109,6 +112,16 @@ def test_what_was_begun_for_another_question_or_limit_is_not_used(lexical, begun
     again = lexical.search(read_question("path"), None, 100)
     assert len(hits.rows) == 100
     assert hits.rows.tolist() == again.rows.tolist()
+
+
+def test_a_filter_that_few_rows_pass_picks_from_the_hits_of_the_whole_site(lexical, searches):
+    question = read_question("server token")
+    every = lexical.search(question, None, 2**31)
+    searches.clear()
+    allowed = np.random.default_rng(2).random(CHUNKS) < 0.01
+    found = lexical.search(question, allowed, 2**31)
+    assert not searches
+    assert found.rows.tolist() == every.rows[allowed[every.rows]].tolist()
 
 
 def test_while_one_search_is_begun_others_are_run_by_those_who_ask(lexical):
