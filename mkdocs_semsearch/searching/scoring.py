@@ -292,6 +292,7 @@ class Scoring:
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
         self._falls_back = falls_back
+        self._with_all_words = functools.cache(lambda: sides.lexical.rows_with_all(question))
         self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, sides.matches, self._by_words)
 
     @functools.cached_property
@@ -383,7 +384,7 @@ class Scoring:
         headed = None if self._headed is None else self._headed[rows]
 
         def have_all_words() -> bool:
-            found = self._sides.lexical.rows_with_all(self._question)
+            found = self._with_all_words()
             return bool(len(found) if allowed is None else allowed[found].any())
 
         return self._rules.judged(

@@ -8,8 +8,9 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 
-from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.artifact import WEIGHTS, FacetDeclaration
 from mkdocs_semsearch.lexical.index import LexicalIndex
+from mkdocs_semsearch.searching import judgement
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.response import to_json
@@ -84,6 +85,21 @@ def test_headings_are_searched_once_for_a_filter_and_its_facet(searcher, monkeyp
     headed = LexicalIndex.headed_rows
     monkeypatch.setattr(LexicalIndex, "headed_rows", lambda index, given: asked.append(given) or headed(index, given))
     assert searcher.search(query("rotate tokens")).facets["status"]
+    assert len(asked) == 1
+
+
+def test_all_words_are_searched_once_for_a_question_and_a_filter_that_no_match_passes(tmp_path, monkeypatch):
+    far = dict.fromkeys(("similarity", "near", "enough", "together"), 9)  # only a chunk with all words can answer
+    monkeypatch.setitem(WEIGHTS, "nothing", WEIGHTS["nothing"] | far)
+    monkeypatch.setattr(judgement, "is_default_model", lambda model: True)
+    asked = []
+    search = LexicalIndex.rows_with_all
+    monkeypatch.setattr(LexicalIndex, "rows_with_all", lambda index, given: asked.append(given) or search(index, given))
+    pages = [made_page("a.md", "Rotate keys."), made_page("b.md", "Keys are kept.")]
+    with opened(tmp_path / "index", pages) as searcher:
+        assert searcher.search("rotate keys").total_results == 1
+        asked.clear()
+        assert searcher.search("rotate keys", filters={"page.path": "b.md"}).total_results == 0
     assert len(asked) == 1
 
 
