@@ -24,11 +24,19 @@ from mkdocs_semsearch.searching.filters import filters_on_others
 from mkdocs_semsearch.searching.judgement import kind_priors, rule_of_answers
 from mkdocs_semsearch.searching.listing import DATE_FIELD, Listing, listed_pages
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import HEADING, PIN, TITLE, Candidates, ranks_of_name, semantic_weight
+from mkdocs_semsearch.searching.ranking import (
+    HEADING,
+    PIN,
+    TITLE,
+    Candidates,
+    lexical_depth,
+    ranks_of_name,
+    semantic_weight,
+)
 from mkdocs_semsearch.searching.records import Records
 from mkdocs_semsearch.searching.response import FacetCount
 from mkdocs_semsearch.searching.results import Ranked, matching_rows, one_translation, rank
-from mkdocs_semsearch.searching.scoring import Scoring, Sides, lexical_depth
+from mkdocs_semsearch.searching.scoring import Scoring, Sides
 from mkdocs_semsearch.searching.tables import Tables
 from mkdocs_semsearch.searching.vector_store import Neighbors, VectorStore
 

@@ -29,6 +29,12 @@ def semantic_weight(lexical: Mapping[str, Any]) -> float:
 FLOOR_RANK: int = WEIGHTS["fusion"]["floor_rank"]
 """The similarity at this rank is scaled to 0. A fixed rank makes the scale nearly independent of the site's size."""
 
+_LEXICAL_LIMIT: int = WEIGHTS["fusion"]["lexical_limit"]
+"""Number of lexical hits that a hybrid ranking uses; further hits score too low to change it."""
+
+_LEXICAL_LEAST: int = WEIGHTS["fusion"]["lexical_least"]
+"""Least number of lexical hits that a hybrid ranking uses when filters leave few chunks."""
+
 LEAST_SPAN: float = WEIGHTS["fusion"]["least_span"]
 """Least distance from the best similarity to the floor; keeps small differences small when all rows are alike."""
 
@@ -359,3 +365,14 @@ def bm25_of_rows(hits: LexicalHits, rows: NDArray[np.int64]) -> NDArray[np.float
     scores = np.zeros(last + 1, np.float32)  # an array over all rows is faster than searching them
     scores[hits.rows] = hits.scores
     return scores[rows]
+
+
+def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
+    """Returns the number of lexical hits to use: `_LEXICAL_LIMIT` times the share of chunks that pass the filters.
+
+    Args:
+        filtered: bool `[n]`, the chunks that pass the filters; None for all.
+    """
+    if filtered is None:
+        return _LEXICAL_LIMIT
+    return max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(filtered) / max(1, len(filtered))))

@@ -10,7 +10,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mkdocs_semsearch.artifact import WEIGHTS
 from mkdocs_semsearch.lexical.index import LexicalHits
 from mkdocs_semsearch.lexical.matcher import Matcher
 from mkdocs_semsearch.lexical.question import Question
@@ -31,16 +30,11 @@ from mkdocs_semsearch.searching.ranking import (
     at_rank,
     bm25_of_rows,
     fuse,
+    lexical_depth,
     literal_ranks,
     reaches,
 )
 from mkdocs_semsearch.searching.vector_store import Neighbors
-
-_LEXICAL_LIMIT: int = WEIGHTS["fusion"]["lexical_limit"]
-"""Number of lexical hits that a hybrid ranking uses; further hits score too low to change it."""
-
-_LEXICAL_LEAST: int = WEIGHTS["fusion"]["lexical_least"]
-"""Least number of lexical hits that a hybrid ranking uses when filters leave few chunks."""
 
 EVERY = 2**31
 """The limit that means all hits, for lexical mode: more than any index has."""
@@ -292,7 +286,6 @@ class Scoring:
         self._by_words = vector is None or mode == "hybrid"
         self._priors = priors
         self._falls_back = falls_back
-        self._with_all_words = functools.cache(lambda: sides.lexical.rows_with_all(question))
         self._rules = ScoreRules(question, chunk_map, sides.weight, sides.nothing, sides.matches, self._by_words)
 
     @functools.cached_property
@@ -329,6 +322,11 @@ class Scoring:
     def _with_phrases(self) -> NDArray[np.bool_] | None:
         """Whether a chunk contains the phrases of the question, bool `[n]`; None without phrases."""
         return self._sides.lexical.phrase_rows(self._question.phrases) if self._question.phrases else None
+
+    @functools.cached_property
+    def _with_all_words(self) -> NDArray[np.int64]:
+        """The rows of the chunks that contain all words of the question."""
+        return self._sides.lexical.rows_with_all(self._question)
 
     def candidates(self, filtered: NDArray[np.bool_] | None, *, every: bool, of_pages: bool) -> Candidates:
         """Scores the chunks that can match.
@@ -384,8 +382,7 @@ class Scoring:
         headed = None if self._headed is None else self._headed[rows]
 
         def have_all_words() -> bool:
-            found = self._with_all_words()
-            return bool(len(found) if allowed is None else allowed[found].any())
+            return bool(len(self._with_all_words) if allowed is None else allowed[self._with_all_words].any())
 
         return self._rules.judged(
             rows, similarities, hits, literal, self._priors[rows],
@@ -441,14 +438,3 @@ class Scoring:
 def _both(mask: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     """Returns the intersection of two masks; None allows all."""
     return other if mask is None else mask if other is None else mask & other
-
-
-def lexical_depth(filtered: NDArray[np.bool_] | None) -> int:
-    """Returns the number of lexical hits to use: `_LEXICAL_LIMIT` times the share of chunks that pass the filters.
-
-    Args:
-        filtered: bool `[n]`, the chunks that pass the filters; None for all.
-    """
-    if filtered is None:
-        return _LEXICAL_LIMIT
-    return max(_LEXICAL_LEAST, round(_LEXICAL_LIMIT * np.count_nonzero(filtered) / max(1, len(filtered))))

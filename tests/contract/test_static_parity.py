@@ -27,9 +27,8 @@ from mkdocs_semsearch.searching.chunk_map import RANKED_KINDS
 from mkdocs_semsearch.searching.filters import Equals, Exists, In, Prefix, Range
 from mkdocs_semsearch.searching.judgement import is_answerable, is_legible, kind_priors, match_share
 from mkdocs_semsearch.searching.query import SearchQuery
-from mkdocs_semsearch.searching.ranking import SemanticScale
+from mkdocs_semsearch.searching.ranking import SemanticScale, lexical_depth
 from mkdocs_semsearch.searching.response import facets_to_json, filter_to_json, page_to_json, to_json
-from mkdocs_semsearch.searching.scoring import lexical_depth
 from mkdocs_semsearch.static import word_shards
 from mkdocs_semsearch.static.bundle_writer import write_bundle
 from mkdocs_semsearch.static.format import normalised_name, terms_of
