@@ -13,13 +13,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.insights.search_records import REDACTED, Search
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
+from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching.judgement import is_legible
 from mkdocs_semsearch.searching.searcher import Searcher
 
 SAME_MEANING = 0.5
-"""Least cosine similarity of questions in one group. Of the values from .45 to .62, .5 put most missing pages among the
-first entries (`benchmarks/made_up_readers.py`); with higher values, questions about one page fall into many groups."""
+"""Least cosine similarity of questions in one group, with the default model. Of the values from .45 to .62, .5 put most
+missing pages among the first entries (`benchmarks/made_up_readers.py`); with higher values, questions about one page
+fall into many groups."""
+
+UNRELATED = (
+    "How do I reset my password?",
+    "restore the database from a backup",
+    "change the colours of the page",
+    "which Python versions are supported",
+    "certificate has expired",
+    "export a report as CSV",
+    "the build fails in GitLab CI",
+    "rename a column of a table",
+    "send e-mail when a job fails",
+    "translate the menu into French",
+)
+"""Questions about different things. Their mean cosine similarity depends on the model."""
+
+USUAL = 0.08
+"""That mean with the default model; with `multilingual-e5-small` it is 0.80."""
 
 NEIGHBORS = 40
 MOST_QUESTIONS = 5000
@@ -55,11 +76,13 @@ class Question:
         text: the text as it was first typed.
         searches: the records.
         vector: float32 `[d]`, unit length; vector of the text with its typos corrected.
+        is_legible: whether the model can read the text. If not, the vector says nothing about its meaning.
     """
 
     text: str
     searches: list[Search] = field(default_factory=list)
     vector: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    is_legible: bool = True
 
     @property
     def failures(self) -> float:
@@ -112,8 +135,11 @@ def question_key(query: str) -> str:
 def read_questions(searches: Iterable[Search], searcher: Searcher) -> list[Question]:
     """Returns the different questions with their vectors, the most frequent first."""
     questions = _questions(searches)
+    manifest = searcher.manifest
+    knows_other_scripts = not is_default_model(manifest.embedder.model) and 0 not in manifest.coverage.values()
     for question in questions:
         question.vector = searcher.embed(_as_read(question))
+        question.is_legible = knows_other_scripts or is_legible(read_question(question.text))
     return questions
 
 
@@ -137,15 +163,31 @@ def _as_read(question: Question) -> str:
     return re.sub(r"\w+", lambda match: corrected.get(match[0].casefold(), match[0]), question.text)
 
 
-def question_groups(questions: Sequence[Question]) -> list[Group]:
-    """Groups questions that mean the same; groups around questions that fail often come first."""
+def question_groups(questions: Sequence[Question], searcher: Searcher) -> list[Group]:
+    """Groups questions that mean the same; groups around questions that fail often come first.
+
+    A question that the model cannot read is a group of its own: it would be near to all others in its script.
+    """
     if not questions:
         return []
     clusters = group_by_meaning(
-        np.array([question.vector for question in questions]),
+        np.array([question.vector * question.is_legible for question in questions]),
         [question.failures + 0.01 * len(question.searches) for question in questions],
+        least_similarity(searcher),
     )
     return [_group([questions[member] for member in members]) for members in clusters]
+
+
+def least_similarity(searcher: Searcher) -> float:
+    """Returns the least cosine similarity of questions in one group, for the model of an index.
+
+    Between the mean of unrelated questions and 1, it is as far up as `SAME_MEANING` is with the default model.
+    """
+    if is_default_model(searcher.manifest.embedder.model):
+        return SAME_MEANING
+    vectors = np.array([searcher.embed(text) for text in UNRELATED])
+    mean = float((vectors @ vectors.T)[np.triu_indices(len(vectors), 1)].mean())
+    return mean + (1 - mean) * (SAME_MEANING - USUAL) / (1 - USUAL)
 
 
 def failing_groups(groups: Sequence[Group]) -> list[Group]:
@@ -161,17 +203,20 @@ def failing_groups(groups: Sequence[Group]) -> list[Group]:
     return sorted(failing, key=_surely_failing, reverse=True)
 
 
-def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> list[list[int]]:
+def group_by_meaning(
+    vectors: NDArray[np.float32], weights: Sequence[float], least: float = SAME_MEANING
+) -> list[list[int]]:
     """Groups rows greedily: the free row with the highest weight takes its free neighbours in the k-NN graph.
 
     Args:
-        vectors: float32 `[n, d]`, unit rows.
+        vectors: float32 `[n, d]`, unit rows; a row of zeros is near to none.
         weights: weight of every row.
+        least: least cosine similarity of neighbours.
 
     Returns:
         The rows of each group; the row that took the others comes first.
     """
-    near = _neighbors(vectors)
+    near = _neighbors(vectors, least)
     free = set(range(len(vectors)))
     groups = []
     for row in sorted(free, key=lambda item: (-weights[item], item)):
@@ -184,14 +229,14 @@ def group_by_meaning(vectors: NDArray[np.float32], weights: Sequence[float]) -> 
     return groups
 
 
-def _neighbors(vectors: NDArray[np.float32]) -> list[list[int]]:
+def _neighbors(vectors: NDArray[np.float32], least: float) -> list[list[int]]:
     """Returns for every row the nearest rows with the same meaning, nearest first (a k-NN graph with a threshold)."""
     lists: list[list[int]] = []
     for start in range(0, len(vectors), 512):
         similarity = vectors[start : start + 512] @ vectors.T
         for row, values in enumerate(similarity, start):
             values[row] = -1
-            candidates = np.flatnonzero(values >= SAME_MEANING)
+            candidates = np.flatnonzero(values >= least)
             lists.append(candidates[np.argsort(-values[candidates], kind="stable")][:NEIGHBORS].tolist())
     return lists
 

@@ -124,7 +124,7 @@ def make_report(
         newest: hour of the newest record, for a report without records.
     """
     questions = read_questions(searches, searcher)
-    groups = question_groups(questions)
+    groups = question_groups(questions, searcher)
     placed = _Places(searcher)
     found, reached = _reached(questions, placed)
     failing = failing_groups(groups)

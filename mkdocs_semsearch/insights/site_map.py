@@ -150,7 +150,7 @@ def make_site_map(
     points, height = _fitted((projection or project)(vectors))
     dots = _dots(sections, points, [places.get(value, len(legend) - 1) for value in values], index.manifest)
     questions = read_questions(searches, searcher)
-    groups = question_groups(questions)
+    groups = question_groups(questions, searcher)
     vector_of = {question.text: question.vector for question in questions}
     unanswered = [g for g in failing_groups(groups) if g.answer is None or not searcher.has_page(g.answer)]
     failing = {group.question: place for place, group in enumerate(unanswered)}

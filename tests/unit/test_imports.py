@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "memory": {"errors"},
     "wording": set(),
     "artifact": {"errors"},
-    "insights": {"errors", "artifact", "lexical", "searching", "wording"},
+    "insights": {"errors", "artifact", "embedding", "lexical", "searching", "wording"},
     "lexical": {"errors", "artifact", "memory"},
     "chunking": {"errors", "artifact", "lexical", "embedding"},
     "embedding": {"errors", "artifact", "http_client"},

@@ -319,6 +319,35 @@ def test_questions_beyond_the_most_frequent_are_mentioned(searcher, monkeypatch)
     assert "\nOnly the 2 most frequent questions are compared below." in report_text(report)
 
 
+def test_questions_that_the_model_cannot_read_are_one_entry_only_if_they_are_the_same(searcher):
+    usual = answered("如何安装软件包", "guide/install.md", 20)
+    asked = [search(text, matches=0) for text in ("忘记密码", "证书过期", "切换语言") for _ in range(4)]
+    report = make_report([*usual, *asked], searcher)
+    assert {(group.question, group.searches) for group in report.unanswered} == {
+        ("忘记密码", 4),
+        ("证书过期", 4),
+        ("切换语言", 4),
+    }
+
+
+class NarrowEmbedder(WordHashEmbedder):
+    """All its texts are similar, as with E5 models: the cosine similarity of unrelated ones is about 0.8."""
+
+    def embed(self, texts, role):
+        rows = super().embed(texts, role) + 2 / np.sqrt(self.identity.dimension)
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_questions_with_another_meaning_are_not_grouped_by_a_model_for_which_all_texts_are_similar(tmp_path):
+    embedder = NarrowEmbedder("narrow")
+    built(tmp_path, PAGES, embedder=embedder)
+    with open_searcher(tmp_path, embedder=embedder) as opened:
+        groups = make_report([*[search("zebra stripes")] * 4, *[search("purple rain")] * 4], opened).never_opened
+        assert [group.question for group in groups] == ["purple rain", "zebra stripes"]
+        same = make_report([*[search("big zebra stripes pattern")] * 4, search("zebra stripes pattern")], opened)
+    assert [(group.question, group.ways) for group in same.never_opened] == [("big zebra stripes pattern", 2)]
+
+
 def test_hostile_query_text_is_escaped_in_the_page(searcher):
     report = make_report([search('<script>alert(1)</script> "onload=" zzz', matches=0)] * 3, searcher)
     html = report_html(report)
