@@ -383,7 +383,8 @@ def _group_line(group: Group) -> str:
 
 def report_html(report: Report) -> str:
     """Returns the report as a page that is readable on a phone, in light and dark."""
-    most = max([1, *(group.failures for group in (*report.unanswered, *report.hard_to_find))])
+    lists = (report.unanswered, report.hard_to_find, report.never_opened, report.opened_low, report.rephrased)
+    most = max([1, *(group.searches for groups in lists for group in groups)])
     return render_page("report.html.jinja", report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=most)
 
 

@@ -59,10 +59,11 @@ def test_the_plot_has_a_bar_a_day_as_high_as_its_searches(page, report_file):
 def test_the_colours_of_the_bars_are_explained_in_the_dark_too(page, report_file):
     page.emulate_media(color_scheme="dark")
     page.goto(report_file.as_uri())
-    opened, others = (page.locator(f"svg.key rect.{part}") for part in ("with", "all"))
     fill = "rect => getComputedStyle(rect).fill"
-    assert opened.evaluate(fill) == page.locator("svg[role=img] rect.with").first.evaluate(fill)
-    assert others.evaluate(fill) == page.locator("svg[role=img] rect.all").first.evaluate(fill)
+    for part, times in (("with", 1), ("bad", 1), ("all", 2)):
+        keys = page.locator(f"svg.key rect.{part}").all()
+        colour = page.locator(f"svg[role=img] rect.{part}").first.evaluate(fill)
+        assert [key.evaluate(fill) for key in keys] == [colour] * times
 
 
 def test_the_numbers_of_each_day_can_be_read_without_a_mouse(page, report_file):

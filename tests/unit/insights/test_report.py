@@ -312,6 +312,14 @@ def test_failures_are_read_as_whole_numbers(searcher):
     assert 'aria-label="3 of 3 searches without success"' in report_html(make_report([search(matches=0)] * 3, searcher))
 
 
+def test_the_bar_of_a_question_shows_its_failures_as_a_part_of_its_searches(searcher):
+    found = [search("sign in", opened=path, rank=1) for path in ("guide/auth.md", "guide/install.md") for _ in range(20)]
+    usual = answered("restore a backup", "guide/backup.md", 200)
+    tree = LexborHTMLParser(report_html(make_report([*usual, *found, *[search("sign in")] * 60], searcher)))
+    widths = [float(part.attributes["width"]) for part in tree.css(".groups svg rect")]
+    assert widths == [100, 60]
+
+
 def test_questions_beyond_the_most_frequent_are_mentioned(searcher, monkeypatch):
     for module in (questions_module, report_module):
         monkeypatch.setattr(module, "MOST_QUESTIONS", 2)
