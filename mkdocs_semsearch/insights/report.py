@@ -47,6 +47,7 @@ class Report:
         days: searches and opened results of each day.
         unanswered: groups whose searches fail more often than others, those that fail most surely first.
         hard_to_find: such groups as well, if the readers who opened a result agree on its page.
+        found_nothing: groups of the searches that had no matches, the most frequent first.
         never_opened: groups with matches of which nothing was ever opened.
         opened_low: groups whose readers passed over the first results.
         rephrased: groups whose searches were mostly rephrased.
@@ -65,6 +66,7 @@ class Report:
     days: tuple[Mapping[str, Any], ...]
     unanswered: tuple[Group, ...]
     hard_to_find: tuple[Group, ...]
+    found_nothing: tuple[Group, ...]
     never_opened: tuple[Group, ...]
     opened_low: tuple[Group, ...]
     rephrased: tuple[Group, ...]
@@ -130,6 +132,7 @@ def make_report(
     failing = failing_groups(groups)
     hard = [replace(group, page=placed.page(group.answer)) for group in failing if group.answer in placed.pages]
     unanswered = [group for group in failing if group.answer not in placed.pages][: 2 * LISTED]
+    empty = sorted(question_groups(_without_matches(questions), searcher), key=lambda group: -group.searches)
     shown = {group.question for group in (*unanswered, *hard[:LISTED])}
     others = [group for group in groups if group.question not in shown and group.searches > FEWEST]
     often = sorted(others, key=lambda group: -group.searches)
@@ -149,6 +152,7 @@ def make_report(
         days=_days(searches),
         unanswered=tuple(map(placed.nearest, unanswered)),
         hard_to_find=tuple(hard[:LISTED]),
+        found_nothing=tuple(map(placed.nearest, empty[:LISTED])),
         never_opened=tuple(_first(often, placed, lambda group: group.matched > 0 and group.opened == 0)),
         opened_low=tuple(_first(often, placed, lambda group: (group.rank or 0) >= OPENED_LOW and group.opened > 1)),
         rephrased=tuple(_first(often, placed, lambda group: group.rephrased > group.searches / 2)),
@@ -158,6 +162,12 @@ def make_report(
         facets=tuple(_facets(searches, searcher)),
         corrections=tuple(_corrections(searches)),
     )
+
+
+def _without_matches(questions: Iterable[Question]) -> list[Question]:
+    """Returns the questions of the searches that had no matches, with these searches only."""
+    found = [replace(one, searches=[search for search in one.searches if not search.matches]) for one in questions]
+    return [question for question in found if question.searches]
 
 
 class _Places:
@@ -336,11 +346,12 @@ def report_text(report: Report) -> str:
     lines = [
         f"{counted(totals['searches'], 'search')}, {counted(totals['questions'], 'different question')}, "
         f"{first} to {last}: {share} % opened a result, {totals['rephrased']} asked again in other words, "
-        f"{totals['without_matches']} had no matches."
+        f"{totals['without_matches']} found nothing."
     ]
     lines += filter(None, [report.lost, report.left_out])
     lines += _chapter("Without a good answer", map(_group_line, report.unanswered))
     lines += _chapter("Hard to find", map(_group_line, report.hard_to_find))
+    lines += _chapter("Found nothing", map(_group_line, report.found_nothing))
     lines += _chapter("Answered, never opened", map(_group_line, report.never_opened))
     lines += _chapter("Opened far down", map(_group_line, report.opened_low))
     lines += _chapter("Asked again in other words", map(_group_line, report.rephrased))
@@ -383,8 +394,9 @@ def _group_line(group: Group) -> str:
 
 def report_html(report: Report) -> str:
     """Returns the report as a page that is readable on a phone, in light and dark."""
-    lists = (report.unanswered, report.hard_to_find, report.never_opened, report.opened_low, report.rephrased)
-    most = max([1, *(group.searches for groups in lists for group in groups)])
+    failed = (*report.unanswered, *report.hard_to_find, *report.found_nothing)
+    others = (*report.never_opened, *report.opened_low, *report.rephrased)
+    most = max([1, *(group.searches for group in (*failed, *others))])
     return render_page("report.html.jinja", report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=most)
 
 

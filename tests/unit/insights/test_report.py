@@ -312,8 +312,25 @@ def test_failures_are_read_as_whole_numbers(searcher):
     assert 'aria-label="3 of 3 searches without success"' in report_html(make_report([search(matches=0)] * 3, searcher))
 
 
+def test_the_searches_that_found_nothing_are_listed_however_rare_their_questions_are(searcher):
+    usual = answered("restore a backup", "guide/backup.md", 200)
+    tagged = [search("restore a backup", matches=0, filters={"tags": ["setup"]})] * 2
+    report = make_report([*usual, *tagged, search("fly to mars", matches=0)], searcher)
+    assert report.unanswered == ()
+    assert [(group.question, group.searches) for group in report.found_nothing] == [
+        ("restore a backup", 2),
+        ("fly to mars", 1),
+    ]
+    lines = report_text(report).partition("\nFound nothing\n")[2].splitlines()[:2]
+    assert lines[0] == "  2× “restore a backup”, 0 opened, 2× with tags=setup, now has matches → guide/backup.md"
+    assert lines[1].startswith("  1× “fly to mars”, 0 opened")
+    assert "<h2>Found nothing</h2>" in report_html(report)
+
+
 def test_the_bar_of_a_question_shows_its_failures_as_a_part_of_its_searches(searcher):
-    found = [search("sign in", opened=path, rank=1) for path in ("guide/auth.md", "guide/install.md") for _ in range(20)]
+    found = [
+        search("sign in", opened=path, rank=1) for path in ("guide/auth.md", "guide/install.md") for _ in range(20)
+    ]
     usual = answered("restore a backup", "guide/backup.md", 200)
     tree = LexborHTMLParser(report_html(make_report([*usual, *found, *[search("sign in")] * 60], searcher)))
     widths = [float(part.attributes["width"]) for part in tree.css(".groups svg rect")]
