@@ -23,6 +23,7 @@ from mkdocs_semsearch.insights.questions import (
     read_questions,
 )
 from mkdocs_semsearch.insights.search_records import REDACTED, Search
+from mkdocs_semsearch.lexical.analyzers import prepare
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, names_in
 from mkdocs_semsearch.lexical.languages import ALL_STOP_WORDS, stemmer_for, stems_with, telling_words
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -269,12 +270,17 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
     """Finds words of questions that no page has, apart from typos, and the page for which each could be a keyword."""
     stem, telling = stems_with(stemmer_for(searcher.manifest.language or "en")), telling_words(ALL_STOP_WORDS)
     readers = ReaderWords.of(searcher.manifest.lexical)
-    known = {stem(word) for path in placed.pages for word in _words_of_page(searcher, readers, path)}
+
+    def parts(word: str) -> set[str]:
+        """Returns the stem of a word, or the pairs of characters of a run in a script without spaces."""
+        return {stem(part) for part in prepare(word).split()}
+
+    known = {part for path in placed.pages for word in _words_of_page(searcher, readers, path) for part in parts(word)}
     using: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         typos = {word.casefold() for search in question.searches for word in search.corrected}
         for word in dict.fromkeys(_words_of_question(question)):
-            if word not in typos and stem(word) not in known and telling.analyze(word):
+            if word not in typos and known.isdisjoint(parts(word)) and telling.analyze(word):
                 using[stem(word)].append(question)
     words: list[dict[str, Any]] = []
     for asked in using.values():

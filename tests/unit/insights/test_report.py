@@ -437,6 +437,13 @@ def test_words_with_digits_and_words_of_other_languages(searcher):
     assert not words & {"2026", "wie", "ich", "das", "auf", "dem"}
 
 
+def test_a_question_without_spaces_is_no_word_that_no_page_has_if_a_page_has_a_part_of_it(tmp_path):
+    built(tmp_path / "index", [made_page("index.md", "使用 pip 安装软件包。", title="安装")], language="zh")
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as opened:
+        asked = [search(text) for text in ("如何安装软件包", "安装方法", "单点登录") for _ in range(3)]
+        assert [item["word"] for item in make_report(asked, opened).words] == ["单点登录"]
+
+
 def test_words_that_already_lead_to_a_page_are_not_proposed(tmp_path):
     pages = [
         made_page("guide/zk.md", "Text of keepers.", title="Keeper", front_matter={"search": {"keywords": ["oidc"]}})
