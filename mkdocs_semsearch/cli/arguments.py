@@ -156,7 +156,7 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="write questions with the page that several readers opened, for semsearch eval; without a FILE into "
+        help="write questions with the page that most searches opened, for semsearch eval; without a FILE into "
         f"{QUESTIONS}, unless that exists",
     )
     sub.add_argument("--index", metavar="INDEX", help=_INDEX_OF_RECORDS)

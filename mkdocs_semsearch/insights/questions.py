@@ -59,7 +59,8 @@ QUANTILE = 1.96
 """Quantile of the normal distribution for a 95 % confidence interval of the share of failures."""
 
 AGREEING = 3
-"""Number of readers who must open the same page before it counts as the answer; two may be one reader who came back."""
+"""Number of searches that must open the same page before it counts as the answer. Two may be of one reader who came
+back."""
 
 FOUND_BY = 0.25
 """Least share of a group's searches that must open that page. With less, the first result of a question without an
