@@ -26,6 +26,8 @@ def test_the_source_distribution_has_everything_that_its_text_names():
         "Makefile",
         "Dockerfile",
         ".docker",
+        ".dockerignore",
+        ".ci",
     ):
         assert f"/{name}" in included
         assert (ROOT / name).exists()
