@@ -12,7 +12,8 @@ import pytest
 from mkdocs_semsearch.serving.requirements import sidecar_requirements
 
 ROOT = Path(__file__).parents[2]
-HATCH = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+HATCH = PYPROJECT["tool"]["hatch"]["build"]["targets"]
 
 
 def test_the_source_distribution_has_everything_that_its_text_names():
@@ -32,6 +33,13 @@ def test_the_source_distribution_has_everything_that_its_text_names():
         assert f"/{name}" in included
         assert (ROOT / name).exists()
     assert all((ROOT / name.lstrip("/")).exists() for name in included if name != "/CONTRIBUTING.md")
+
+
+def test_the_versions_of_python_are_those_that_the_readme_names():
+    first, last = re.search(r"CPython 3\.(\d+) to 3\.(\d+)", (ROOT / "README.md").read_text(encoding="utf-8")).groups()
+    named = [f"Programming Language :: Python :: 3.{minor}" for minor in range(int(first), int(last) + 1)]
+    assert [line for line in PYPROJECT["project"]["classifiers"] if ":: 3." in line] == named
+    assert PYPROJECT["project"]["requires-python"] == f">=3.{first}"
 
 
 def test_the_image_can_be_built_from_what_its_context_has():
