@@ -95,7 +95,9 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
 
 
 def _add_index_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("site_dir", nargs="?", type=Path, default=Path("site"), metavar="SITE_DIR", help="default: site")
+    sub.add_argument(
+        "site_dir", nargs="?", type=Path, metavar="SITE_DIR", help="default: site_dir of the config, else site"
+    )
     sub.add_argument(
         "--config",
         type=Path,

@@ -47,8 +47,9 @@ def _index(given: argparse.Namespace) -> int:
     config_file, config = _site_config(given.config)
     settings = read_settings(config.plugin_options if config else {}, config_file)
     settings = replace(settings, index_dir=given.index or settings.index_dir)
+    site_dir = given.site_dir or (config.site_dir if config else Path("site"))
     option = "--index" if given.index else "index_dir (--index)"
-    check_place(option, settings.index_dir, docs_dir=config.docs_dir if config else None, site_dir=given.site_dir)
+    check_place(option, settings.index_dir, docs_dir=config.docs_dir if config else None, site_dir=site_dir)
     if given.static:
         settings = replace(settings, static=replace(settings.static, mode="always"))
     elif settings.static.mode == "auto" and not given.widget:
@@ -56,7 +57,7 @@ def _index(given: argparse.Namespace) -> int:
         settings = replace(settings, static=StaticSettings("never"))
     progress = EmbeddingProgress(say)
     try:
-        report = index_built_site(given.site_dir, settings, config, widget=given.widget, progress=progress)
+        report = index_built_site(site_dir, settings, config, widget=given.widget, progress=progress)
     finally:
         progress.close()
     for warning in (*report.content_warnings, *report.build_warnings):

@@ -51,6 +51,7 @@ class SiteConfig:
 
     Attributes:
         docs_dir: folder of the Markdown files.
+        site_dir: folder of the built site, which need not exist.
         site_name: as written; `""` if missing.
         use_directory_urls: whether `a.md` becomes `a/index.html`.
         nav: source path to entry; None if the navigation follows the folders.
@@ -63,6 +64,7 @@ class SiteConfig:
     """
 
     docs_dir: Path
+    site_dir: Path = Path("site")
     site_name: str = ""
     use_directory_urls: bool = True
     nav: Mapping[str, NavEntry] | None = field(default=None)
@@ -125,6 +127,7 @@ def load_site_config(config_file: Path) -> SiteConfig:
     nav = values.get("nav")
     return SiteConfig(
         docs_dir=docs_dir,
+        site_dir=config_file.parent / str(values.get("site_dir") or "site"),
         site_name=str(values.get("site_name") or ""),
         use_directory_urls=values.get("use_directory_urls") is not False,
         nav=_nav_entries(nav) if isinstance(nav, list) and nav else None,

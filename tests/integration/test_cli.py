@@ -539,6 +539,8 @@ def test_a_site_that_cannot_be_indexed_is_refused_with_a_sentence(run, tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "mkdocs.yml").write_text("plugins:\n  - semsearch:\n      chunking: {max_tokens: many}\n")
     sentence(run("index", "site", code=1), "mkdocs.yml", "max_tokens")
+    (tmp_path / "mkdocs.yml").write_text("site_dir: public\n")
+    sentence(run("index", code=1), "There is no site folder public")
     (tmp_path / "mkdocs.yml").write_text("site_name: [\n")
     sentence(run("index", "site", code=1), "mkdocs.yml")
 
