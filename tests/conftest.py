@@ -93,6 +93,14 @@ def api(searcher: Searcher) -> SearchApi:
     return api_over(lambda: searcher)
 
 
+@pytest.fixture
+def no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets builds of published indexes be used untried: a trial is in an interpreter of its own, and takes a second."""
+    from mkdocs_semsearch.serving import published_index
+
+    monkeypatch.setattr(published_index, "try_build", lambda *given, **options: None)
+
+
 @pytest.fixture(scope="session")
 def encoder_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder for one export of the real model, shared by all workers and by the tests that are not about exports."""

@@ -21,7 +21,7 @@ from mkdocs_semsearch.cli import main
 from mkdocs_semsearch.embedding.onnx_encoder import OnnxEmbedder
 from mkdocs_semsearch.errors import EmbedderUnavailableError, EmbeddingError, IndexCorruptError
 from mkdocs_semsearch.insights.store import InsightStore
-from mkdocs_semsearch.serving import encoder_pool, published_index
+from mkdocs_semsearch.serving import encoder_pool
 from mkdocs_semsearch.serving.encoder_pool import BoundedEncoder, EncoderPool
 from mkdocs_semsearch.serving.trial import try_build
 from tests.abuse.evil_encoder import write_encoder
@@ -102,11 +102,10 @@ def test_a_failing_published_encoder_leaves_text_only_answers(tmp_path, monkeypa
 
 
 @pytest.fixture
-def published(tmp_path, monkeypatch):
-    """Publishes an index whose encoder works for short queries; returns its URL."""
+def published(tmp_path, monkeypatch, no_trial):
+    """Publishes an index whose encoder works for short queries, while the trial asks long ones; returns its URL."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(encoder_pool, "MEMORY", 256 << 20)
-    monkeypatch.setattr(published_index, "try_build", lambda *arguments, **options: None)  # it asks long queries
     publish_with_encoder(tmp_path / "web", bytes_per_token=10_000_000)
     with publisher(tmp_path / "web") as (url, _):
         yield url
@@ -135,7 +134,7 @@ def test_the_command_line_bounds_a_published_encoder(published, capsys):
         "eval asked.jsonl {}",
     ],
 )
-def test_every_command_runs_a_published_encoder_in_a_separate_process(command, tmp_path, monkeypatch):
+def test_every_command_runs_a_published_encoder_in_a_separate_process(command, tmp_path, monkeypatch, no_trial):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     pages = [made_page(f"{number}.md", f"Words about {number}.", title=f"Page {number}") for number in range(70)]

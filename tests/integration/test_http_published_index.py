@@ -26,6 +26,8 @@ from tests.publisher import publisher
 from tests.unit.serving.small_index import PAGES, build, open_small
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.usefixtures("no_trial")
+
 
 @pytest.fixture
 def web(tmp_path):

@@ -126,6 +126,7 @@ def copy(tmp_path):
     return tmp_path / "cache" / "copy"
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_download_resumes_after_the_origin_died(origin, copy):
     build(origin.root)
     published = PublishedIndex(origin.url, copy)
@@ -144,6 +145,7 @@ def test_a_download_resumes_after_the_origin_died(origin, copy):
     assert starts == list(range(0, largest.size, 300))
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_files_of_other_builds_are_removed(origin, copy):
     build(origin.root)
     origin.dies_after = 300
@@ -161,6 +163,7 @@ def test_files_of_other_builds_are_removed(origin, copy):
     assert published.update() is True
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_server_without_ranges_sends_it_whole(origin, copy):
     build(origin.root)
     published = PublishedIndex(origin.url, copy)
@@ -171,6 +174,7 @@ def test_a_server_without_ranges_sends_it_whole(origin, copy):
     assert published.update() is True
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_a_part_that_is_longer_than_the_file_there(origin, copy):
     build(origin.root)
     largest = max(read_manifest(origin.root).files, key=lambda file: file.size)
@@ -198,6 +202,7 @@ def test_a_publisher_that_trickles_bytes_is_abandoned(origin, copy, monkeypatch)
     assert current_build(copy) is None
 
 
+@pytest.mark.usefixtures("no_trial")
 @pytest.mark.parametrize("name", ["manifest.json", "vectors.npy"])
 def test_a_server_that_compresses_is_named_and_its_bytes_are_not_kept(origin, copy, name):
     build(origin.root)
@@ -286,6 +291,7 @@ def test_an_index_that_is_too_large_is_not_downloaded(full_origin, copy, monkeyp
     assert [path for path, _ in full_origin.asked] == ["/manifest.json"] * 3
 
 
+@pytest.mark.usefixtures("no_trial")
 def test_an_interrupted_download_needs_room_only_for_the_rest(origin, copy, monkeypatch):
     build(origin.root)
     origin.dies_after = 300
@@ -512,10 +518,9 @@ def until_ready(client):
 
 
 @pytest.mark.slow
-def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy, monkeypatch):
+@pytest.mark.usefixtures("no_trial")
+def test_every_answer_belongs_to_one_build_while_the_index_is_replaced(origin, copy):
     """Ten builds, each with its number in every section, while four readers search without a pause."""
-    # The trial of a build is in a process of its own, and takes longer than everything else here.
-    monkeypatch.setattr(published_index, "try_build", lambda *given, **options: None)
 
     def publish(number):
         texts = [f"This is build {number}, section {section} about keys." for section in range(5)]
