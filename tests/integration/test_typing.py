@@ -15,6 +15,7 @@ import pytest
 from mkdocs_semsearch import Searcher, SearchQuery, open_searcher
 from mkdocs_semsearch.searching.evaluation import read_queries
 from mkdocs_semsearch.static.search import open_static_searcher
+from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.site_server import SiteServer
 from tests.integration.corpora import CORPORA, corpus_config
 from tests.integration.sites import QUIET
@@ -22,14 +23,12 @@ from tests.static_engine import StaticEngine
 
 ROOT = Path(__file__).parents[2]
 EVALUATION = CORPORA.parent / "eval"
-CHROMIUM = "/usr/bin/chromium"
 ASK = """typed => new Promise((resolve) => {
   semsearch.element.addEventListener("semsearch:results", resolve, {once: true});
   const field = document.querySelector("[data-semsearch=input]");
   field.value = typed;
   field.dispatchEvent(new Event("input", {bubbles: true}));
 })"""
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 EXAMPLE_SITE = {
     "how do I let readers narrow results by topic": "guide/facets.md",
