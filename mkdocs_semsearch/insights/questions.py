@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from mkdocs_semsearch.embedding.model_files import is_default_model
 from mkdocs_semsearch.insights.search_records import REDACTED, Search
 from mkdocs_semsearch.lexical.analyzers import identifier_forms
-from mkdocs_semsearch.lexical.question import read_question
-from mkdocs_semsearch.searching.judgement import is_legible
 from mkdocs_semsearch.searching.searcher import Searcher
 
 SAME_MEANING = 0.5
@@ -68,6 +66,9 @@ answer, which some readers try, would often count as its answer (`benchmarks/mad
 
 _SHOWN_FILTERS = 3
 
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\0-\u02ff\u1e00-\u1eff]")
+"""A letter of another script than Latin."""
+
 
 @dataclass(slots=True)
 class Question:
@@ -77,13 +78,13 @@ class Question:
         text: the text as it was first typed.
         searches: the records.
         vector: float32 `[d]`, unit length; vector of the text with its typos corrected.
-        is_legible: whether the model can read the text. If not, the vector says nothing about its meaning.
+        is_comparable: whether the vector can be compared: not if a word is in a script that the model does not know.
     """
 
     text: str
     searches: list[Search] = field(default_factory=list)
     vector: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
-    is_legible: bool = True
+    is_comparable: bool = True
 
     @property
     def failures(self) -> float:
@@ -140,7 +141,7 @@ def read_questions(searches: Iterable[Search], searcher: Searcher) -> list[Quest
     knows_other_scripts = not is_default_model(manifest.embedder.model) and 0 not in manifest.coverage.values()
     for question in questions:
         question.vector = searcher.embed(_as_read(question))
-        question.is_legible = knows_other_scripts or is_legible(read_question(question.text))
+        question.is_comparable = knows_other_scripts or not _OTHER_SCRIPT.search(question.text)
     return questions
 
 
@@ -167,12 +168,13 @@ def _as_read(question: Question) -> str:
 def question_groups(questions: Sequence[Question], searcher: Searcher) -> list[Group]:
     """Groups questions that mean the same; groups around questions that fail often come first.
 
-    A question that the model cannot read is a group of its own: it would be near to all others in its script.
+    A question with a word that the model cannot read is a group of its own: all such words are alike to the model, so
+    all questions in Chinese that name the product would be one group.
     """
     if not questions:
         return []
     clusters = group_by_meaning(
-        np.array([question.vector * question.is_legible for question in questions]),
+        np.array([question.vector * question.is_comparable for question in questions]),
         [question.failures + 0.01 * len(question.searches) for question in questions],
         least_similarity(searcher),
     )
