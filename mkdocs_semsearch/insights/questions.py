@@ -128,6 +128,13 @@ class Group:
     answered: bool = True
     filters: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def remark(self) -> str:
+        """A remark on a question that had no matches but has some in the index, else empty."""
+        if self.matched or not self.answered:
+            return ""
+        return "has matches without filters" if self.filters else "now has matches"
+
 
 def question_key(query: str) -> str:
     """Returns a key that is equal for questions that differ only in case and spaces."""

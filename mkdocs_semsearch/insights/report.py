@@ -394,8 +394,8 @@ def _group_line(group: Group) -> str:
     ways = f" in {group.ways} ways" if group.ways > 1 else ""
     page = f" → {group.page['path']}" if group.page else ""
     filters = "".join(f", {count}× with {name}" for name, count in group.filters)
-    now = ", now has matches" if group.answered and not group.matched else ""
-    return f"{group.searches}× “{group.question}”{ways}, {group.opened} opened{filters}{now}{page}"
+    remark = f", {group.remark}" if group.remark else ""
+    return f"{group.searches}× “{group.question}”{ways}, {group.opened} opened{filters}{remark}{page}"
 
 
 def report_html(report: Report) -> str:

@@ -322,7 +322,7 @@ def test_the_searches_that_found_nothing_are_listed_however_rare_their_questions
         ("fly to mars", 1),
     ]
     lines = report_text(report).partition("\nFound nothing\n")[2].splitlines()[:2]
-    assert lines[0] == "  2× “restore a backup”, 0 opened, 2× with tags=setup, now has matches → guide/backup.md"
+    assert lines[0] == "  2× “restore a backup”, 0 opened, 2× with tags=setup, has matches without filters → guide/backup.md"
     assert lines[1].startswith("  1× “fly to mars”, 0 opened")
     assert "<h2>Found nothing</h2>" in report_html(report)
 
@@ -470,8 +470,14 @@ def test_filters_of_questions_without_an_answer(searcher):
     report = make_report([*[search("which licence", opened="about/licence.md", rank=1)] * 30, *asked], searcher)
     (group,) = report.unanswered
     assert group.filters == (("tags=setup", 6),)
-    assert "0 opened, 6× with tags=setup, now has matches → guide/backup.md" in report_text(report)
-    assert "6 with tags=setup; now has matches" in report_html(report)
+    assert "0 opened, 6× with tags=setup, has matches without filters → guide/backup.md" in report_text(report)
+    assert "6 with tags=setup; has matches without filters" in report_html(report)
+
+
+def test_a_question_that_the_index_answers_only_since_the_searches_is_marked(searcher):
+    report = make_report([search("restore a backup", matches=0)] * 3, searcher)
+    assert "0 opened, now has matches → guide/backup.md" in report_text(report)
+    assert "0 opened; now has matches" in report_html(report)
 
 
 def test_questions_about_one_of_several_sites_are_exported_with_its_name():
