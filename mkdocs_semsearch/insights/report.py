@@ -400,9 +400,9 @@ def _group_line(group: Group) -> str:
 
 def report_html(report: Report) -> str:
     """Returns the report as a page that is readable on a phone, in light and dark."""
-    failed = (*report.unanswered, *report.hard_to_find, *report.found_nothing)
-    others = (*report.never_opened, *report.opened_low, *report.rephrased)
-    most = max([1, *(group.searches for group in (*failed, *others))])
+    groups = (*report.unanswered, *report.hard_to_find, *report.found_nothing)
+    groups += (*report.never_opened, *report.opened_low, *report.rephrased)
+    most = max((group.searches for group in groups), default=1)
     return render_page("report.html.jinja", report=report, bars=_bars(report), width=WIDTH, height=HEIGHT, most=most)
 
 

@@ -322,7 +322,8 @@ def test_the_searches_that_found_nothing_are_listed_however_rare_their_questions
         ("fly to mars", 1),
     ]
     lines = report_text(report).partition("\nFound nothing\n")[2].splitlines()[:2]
-    assert lines[0] == "  2× “restore a backup”, 0 opened, 2× with tags=setup, has matches without filters → guide/backup.md"
+    filtered = "2× with tags=setup, has matches without filters → guide/backup.md"
+    assert lines[0] == f"  2× “restore a backup”, 0 opened, {filtered}"
     assert lines[1].startswith("  1× “fly to mars”, 0 opened")
     assert "<h2>Found nothing</h2>" in report_html(report)
 
@@ -335,6 +336,13 @@ def test_the_bar_of_a_question_shows_its_failures_as_a_part_of_its_searches(sear
     tree = LexborHTMLParser(report_html(make_report([*usual, *found, *[search("sign in")] * 60], searcher)))
     widths = [float(part.attributes["width"]) for part in tree.css(".groups svg rect")]
     assert widths == [100, 60]
+
+
+def test_the_colours_of_the_bars_are_explained_in_the_first_chapter_that_has_some(searcher):
+    tree = LexborHTMLParser(report_html(make_report([search("fly to mars", matches=0)], searcher)))
+    assert [heading.text() for heading in tree.css("h2")][1:3] == ["Without a good answer", "Found nothing"]
+    assert "without success" in tree.css_first("h2:nth-of-type(3) + p.soft").text()
+    assert len(tree.css("svg.key .bad")) == 1
 
 
 def test_questions_beyond_the_most_frequent_are_mentioned(searcher, monkeypatch):
