@@ -26,6 +26,7 @@ from mkdocs_semsearch.insights.search_records import REDACTED, Search
 from mkdocs_semsearch.lexical.analyzers import prepare
 from mkdocs_semsearch.lexical.extra_words import ReaderWords, names_in
 from mkdocs_semsearch.lexical.languages import ALL_STOP_WORDS, stemmer_for, stems_with, telling_words
+from mkdocs_semsearch.lexical.question import spoken_words
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.records import absolute_url
 from mkdocs_semsearch.searching.searcher import Searcher
@@ -309,7 +310,7 @@ def _unknown_words(questions: Sequence[Question], searcher: Searcher, placed: _P
 
 
 def _words_of_question(question: Question) -> list[str]:
-    return _WORD.findall(REDACTED.sub(" ", question.text.lower()))
+    return _WORD.findall(" ".join(spoken_words(REDACTED.sub(" ", question.text.lower()))))
 
 
 def _words_of_page(searcher: Searcher, readers: ReaderWords, path: str) -> set[str]:

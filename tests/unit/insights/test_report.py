@@ -463,6 +463,14 @@ def test_a_question_without_spaces_is_no_word_that_no_page_has_if_a_page_has_a_p
         assert [item["word"] for item in make_report(asked, opened).words] == ["单点登录"]
 
 
+def test_words_of_questions_are_divided_as_in_the_search(tmp_path):
+    built(tmp_path / "index", [made_page("index.md", "用pip安装软件包。", title="安装")], language="zh")
+    with open_searcher(tmp_path / "index", embedder=WordHashEmbedder()) as opened:
+        texts = ("怎么用pip安装", "安装redis软件包", "pip 怎么办", "pip doesn't")
+        words = make_report([search(text) for text in texts for _ in range(3)], opened).words
+        assert [item["word"] for item in words] == ["redis"]
+
+
 def test_words_that_already_lead_to_a_page_are_not_proposed(tmp_path):
     pages = [
         made_page("guide/zk.md", "Text of keepers.", title="Keeper", front_matter={"search": {"keywords": ["oidc"]}})
