@@ -346,7 +346,7 @@ def _reciprocal_ranks(searcher: Searcher, questions: Sequence[EvaluationQuery]) 
     if found.degraded:
         raise SemsearchError(
             f"{found.degraded} of {len(found.judged)} questions were answered in text-only mode, because the embedder "
-            "failed, so the semantic weight cannot be fitted: try again when it works."
+            "failed, so the weight of meaning cannot be fitted: try again when it works."
         )
     return [1 / judged.rank if judged.rank else 0.0 for judged in found.judged]
 
