@@ -352,7 +352,7 @@ class LexicalIndex:
     def _has_best(self, query: tantivy.Query, limit: int) -> bool:
         """Returns whether the result of the last query has the best `limit` rows for this one."""
         last = getattr(self._last, "hits", None)
-        return last is not None and last[0] is query and not len(last[2].rows) == last[1] < limit
+        return last is not None and last[0] is query and (limit <= last[1] or len(last[2].rows) < last[1])
 
     def _begun(self, query: tantivy.Query, limit: int) -> LexicalHits | None:
         """Returns the result of the search that `begin` has started; None if it has started another one, or none."""
