@@ -172,18 +172,22 @@ def _as_read(question: Question) -> str:
     return re.sub(r"\w+", lambda match: corrected.get(match[0].casefold(), match[0]), question.text)
 
 
-def question_groups(questions: Sequence[Question], searcher: Searcher) -> list[Group]:
+def question_groups(questions: Sequence[Question], least: float) -> list[Group]:
     """Groups questions that mean the same; groups around questions that fail often come first.
 
     A question with a word that the model cannot read is a group of its own: all such words are alike to the model, so
     all questions in Chinese that name the product would be one group.
+
+    Args:
+        questions: the questions.
+        least: see `least_similarity`.
     """
     if not questions:
         return []
     clusters = group_by_meaning(
         np.array([question.vector * question.is_comparable for question in questions]),
         [question.failures + 0.01 * len(question.searches) for question in questions],
-        least_similarity(searcher),
+        least,
     )
     return [_group([questions[member] for member in members]) for members in clusters]
 

@@ -18,6 +18,7 @@ from mkdocs_semsearch.insights.questions import (
     Group,
     Question,
     failing_groups,
+    least_similarity,
     question_groups,
     question_key,
     read_questions,
@@ -128,13 +129,14 @@ def make_report(
         newest: hour of the newest record, for a report without records.
     """
     questions = read_questions(searches, searcher)
-    groups = question_groups(questions, searcher)
+    least = least_similarity(searcher)
+    groups = question_groups(questions, least)
     placed = _Places(searcher)
     found, reached = _reached(questions, placed)
     failing = failing_groups(groups)
     hard = [replace(group, page=placed.page(group.answer)) for group in failing if group.answer in placed.pages]
     unanswered = [group for group in failing if group.answer not in placed.pages][: 2 * LISTED]
-    empty = sorted(question_groups(_without_matches(questions), searcher), key=lambda group: -group.searches)
+    empty = sorted(question_groups(_without_matches(questions), least), key=lambda group: -group.searches)
     shown = {group.question for group in (*unanswered, *hard[:LISTED])}
     others = [group for group in groups if group.question not in shown and group.searches > FEWEST]
     often = sorted(others, key=lambda group: -group.searches)

@@ -18,7 +18,7 @@ from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_fil
 from mkdocs_semsearch.artifact.fields import facet_column
 from mkdocs_semsearch.artifact.manifest import CHUNKS, PAGES, VECTORS
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
-from mkdocs_semsearch.insights.questions import Group, failing_groups, question_groups, read_questions
+from mkdocs_semsearch.insights.questions import Group, failing_groups, least_similarity, question_groups, read_questions
 from mkdocs_semsearch.insights.report import read_part, render_page
 from mkdocs_semsearch.insights.search_records import Search
 from mkdocs_semsearch.searching.chunk_map import first_of_runs
@@ -150,7 +150,7 @@ def make_site_map(
     points, height = _fitted((projection or project)(vectors))
     dots = _dots(sections, points, [places.get(value, len(legend) - 1) for value in values], index.manifest)
     questions = read_questions(searches, searcher)
-    groups = question_groups(questions, searcher)
+    groups = question_groups(questions, least_similarity(searcher))
     vector_of = {question.text: question.vector for question in questions}
     unanswered = [g for g in failing_groups(groups) if g.answer is None or not searcher.has_page(g.answer)]
     failing = {group.question: place for place, group in enumerate(unanswered)}
