@@ -369,6 +369,10 @@ def report_text(report: Report) -> str:
         map(_word_line, report.words),
     )
     lines += _chapter(
+        "Words that were read as others",
+        (f"{item['word']} → {item['read_as']} ({item['searches']}×)" for item in report.corrections),
+    )
+    lines += _chapter(
         "Found most",
         (f"{page['path']}: {counted(page['searches'], 'search')}, {page['opened']} opened" for page in report.found),
     )

@@ -229,6 +229,7 @@ def test_the_report_as_text(report):
     text = report_text(report)
     assert text.startswith("55 searches, 10 different questions, 2026-11-20 to 2026-11-22: 76 % opened a result")
     assert "8× “how do I rotate an api key” in 3 ways, 0 opened → guide/auth.md" in text
+    assert "\nWords that were read as others\n  pasword → password (2×)\n" in text
     assert "Status: never used" in text
 
 
