@@ -86,12 +86,20 @@ def run(
 def _protocol() -> type[asyncio.Protocol]:
     """Returns uvicorn's HTTP protocol, changed to refuse malformed requests with an error of the API.
 
-    A client that offers to change to another protocol is answered in HTTP/1.1, without a warning in the log.
+    A client that offers to change to another protocol is answered in HTTP/1.1, without a warning in the log. When the
+    server stops, the last response of a connection has `Connection: close`.
     """
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(H11Protocol):
+        def shutdown(self) -> None:
+            super().shutdown()
+            if self.cycle is not None:
+                # As if the client had asked to close: otherwise a proxy sends its next request on this connection.
+                asked = self.cycle.scope["headers"]
+                self.cycle.scope["headers"] = [*asked, (b"connection", b"close")]
+
         def send_400_response(self, msg: str) -> None:
             refusal = HttpError(400, "bad_request", "This is not a valid HTTP request.")
             answer = error_response(refusal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import re
 import signal
@@ -13,8 +14,8 @@ import textwrap
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -94,11 +95,15 @@ SLOW_PROGRAM = """
 
 def test_running_requests_are_answered_before_it_stops(index_dir):
     process, url = start(index_dir, program=SLOW_PROGRAM)
-    with ThreadPoolExecutor(1) as threads:
-        asked = threads.submit(lambda: urllib.request.urlopen(f"{url}api/v1/search?q=slow").read())
-        assert process.stdout.readline() == "begun\n"
-        process.terminate()
-        assert json.loads(asked.result())["results"]
+    # Unlike urllib, this client asks for further requests on the same connection, as proxies do.
+    client = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc)
+    client.request("GET", "/api/v1/search?q=slow")
+    assert process.stdout.readline() == "begun\n"
+    process.terminate()
+    answer = client.getresponse()
+    assert json.load(answer)["results"]
+    assert answer.headers["connection"] == "close"
+    client.close()
     process.communicate(timeout=PATIENCE_SECONDS)
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url)
