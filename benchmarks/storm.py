@@ -91,7 +91,7 @@ WORDS = [
 WAITS = 30.0
 DOWN = "The embedder is down."
 SAMPLES = 10
-"""How often memory, descriptors and threads are noted."""
+"""How often memory, descriptors, threads and mapped files are noted."""
 
 
 class Storm:
@@ -311,15 +311,18 @@ FAULTS = (damaged_manifest, silent_publisher, deleted_copy, unwritable_copy, ful
 
 
 def state_of(pid: int) -> dict[str, int]:
-    """Returns memory in MB, descriptors and threads of a process."""
+    """Returns memory in MB, descriptors, threads and mapped files of deleted builds of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     figures = dict(line.split(":", 1) for line in status.splitlines())
+    mapped = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
     descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
     return {
         "rss_mb": int(figures["VmRSS"].split()[0]) // 1024,
+        "anonymous_mb": int(figures["RssAnon"].split()[0]) // 1024,
         "peak_mb": int(figures["VmHWM"].split()[0]) // 1024,
         "descriptors": descriptors,
         "threads": int(figures["Threads"]),
+        "deleted_maps": sum(line.endswith(" (deleted)") for line in mapped),
     }
 
 
