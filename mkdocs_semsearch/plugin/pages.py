@@ -289,9 +289,19 @@ _OF_PLUGINS = re.compile(r"__|git_(?:site_)?(?:revision|creation)_date_localized
 up to thirty fields to a page. Some contain HTML, or the time of the build if the page is not committed."""
 
 
+_LEADING_H1 = re.compile(r"\s*(<h1\b[^>]*\sid=.*?</h1>)", re.DOTALL)
+"""The h1 that a page begins with, if it is one made from Markdown (they have ids)."""
+
+
 def _title(page: Page) -> str:
-    """Returns the title of a page; MkDocs calls an index page without one `Index`, wherever it is."""
-    title = plain_title(page.title) or title_of_name(page.file.name) or page.file.src_uri
+    """Returns the title of a page; MkDocs calls an index page without one `Index`, wherever it is.
+
+    An h1 is read as the chunks read it, so that they do not repeat it: MkDocs keeps the description of a logo in it.
+    """
+    is_stated = vars(page).get("title") or page.meta.get("title")  # in the navigation, or in the front matter
+    h1 = None if is_stated else _LEADING_H1.match(page.content or "")
+    title = (h1 and flat_text(parse_html(h1[1]))) or plain_title(page.title)
+    title = title or title_of_name(page.file.name) or page.file.src_uri
     folder = page.file.src_uri.rpartition("/")[0]
     if title != "Index" or page.file.name != "index" or page.meta.get("title") or not folder:
         return title

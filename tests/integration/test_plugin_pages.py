@@ -166,6 +166,24 @@ def test_titles_are_plain_text(site):
     assert site.page("generic.md")["title"] == "The List<int> & friends"
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# ![Acme logo](logo.svg) Acme\n", "Acme"),
+        ("# ![Map of the site](map.svg) Acme\n", "Map of the site Acme"),
+        ("# Acme<br>Command line\n", "Acme Command line"),
+        ("# Con&shy;fig\n", "Config"),
+        ("# Acme <small data-search-exclude>beta</small>\n", "Acme"),
+        ("---\ntitle:\n---\n# Acme\n", "Acme"),
+        ("---\ntitle: Start\n---\n# Start\n", "Start"),
+    ],
+)
+def test_an_h1_that_is_the_title_is_not_repeated_below_it(site, text, title):
+    site.write({"index.md": f"{text}\nSome text.\n", "logo.svg": "", "map.svg": ""}).build()
+    assert site.page("index.md")["title"] == title
+    assert [row["heading_hierarchy"] for row in site.table("chunks")] == [[title]]
+
+
 def test_an_overview_has_the_title_of_its_section(site):
     site.config["nav"] = [{"Home": "index.md"}, {"Private registries": [{"Overview": "registries/index.md"}]}]
     site.write({"registries/index.md": "# Overview\n\nSign in to a registry.\n"}).build()
