@@ -73,6 +73,10 @@ NAMED = {
         ],
         {},
     ),
+    "names.md": (
+        ["今日は𠮷野家で食べる。葛\U000e0100飾区の検索。", "Nothing here. " * 40 + "In Adlam: 𞤆𞤵𞤤𞤢𞥄𞤪, a 𝒳."],
+        {},
+    ),
     "lists.md": (
         [
             "- first item\n- second item\n\n| plan | token lifetime |\n| --- | --- |\n| free | 90 days |",
@@ -170,6 +174,11 @@ the of and
 zzzzqqqq
 what: does - this ~ mean ^
 <details> or http://x.y/z?a=b
+𠮷野家
+葛\U000e0100飾区
+葛飾区
+𞤆𞤵𞤤𞤢𞥄𞤪
+𝒳
 page 7 section
 installing zebras
 run these zebra commands
@@ -652,7 +661,8 @@ def test_a_damaged_or_unknown_bundle_is_refused(tmp_path):
 
 def hostile_texts():
     rng = random.Random(3)
-    letters = "abzABZ019 _-./:#@\\<>()$~=?!,;'\"`“”„«»…éÉßæØıİſǅΣςيखा日本かタไＡｱﾞ😀𝒯\u0301\u200d½²Ⅷ\n\t"
+    letters = "abzABZ019 _-./:#@\\<>()$~=?!,;'\"`“”„«»…éÉßæØıİſǅΣςيखा日本かタไＡｱﾞ😀𝒯"
+    letters += "𠮷\U000e0100𞤢\U0001e944\u0301\u200d½²Ⅷ\n\t"
     return ["".join(rng.choices(letters, k=rng.randint(0, 14))) for _ in range(3000)]
 
 

@@ -16,11 +16,12 @@ const UNDIVIDED = /^(?:\||[ \t]*[0-9]+\.$)/;
 /** Cuts the piece with the most different words of the question, in whole blocks if they fit. */
 export function makeExcerpt({ text, introduced }, matcher) {
   const { texts: [single, next], restored } = withoutPairs(text, introduced);
-  const blocks = blocksOf(single, matcher);
+  const reader = { ...matcher, stemsIn: (word) => matcher.stemsIn(restored(word)) };
+  const blocks = blocksOf(single, reader);
   if (!blocks.length) return { excerpt: "", highlights: [] };
   const best = blocks.reduce((found, block) => (isBetter(block, found) ? block : found));
   const at = blocks.indexOf(best);
-  const following = [...blocks.slice(at + 1), ...blocksOf(next, matcher)];
+  const following = [...blocks.slice(at + 1), ...blocksOf(next, reader)];
   let found = withLead(best, blocks[at - 1]);
   while (following.length && found.text.length + following[0].text.length + 2 <= MAX_CHARACTERS)
     found = joined(found, whole(following.shift()));
@@ -61,22 +62,24 @@ function beginning(block, room) {
   return end > 0 ? { text: `${text.slice(0, end)}\n…`, highlights: moved(found, 0, end, 0) } : proseFrom(block, 0, room);
 }
 
-/** Texts in which every character is one unit: others are replaced by private ones, and put back by `restored`. */
+/** Texts in which every character is one unit: others are replaced by letters of Yi or private ones, and put back by `restored`. */
 function withoutPairs(...texts) {
   const all = texts.join("");
   const wide = [...new Set(all.match(/[\ud800-\udbff][\udc00-\udfff]/g))];
   if (!wide.length) return { texts, restored: (text) => text };
-  let next = 0xe000;
-  const unused = () => {
-    while (all.includes(String.fromCharCode(next))) next += 1;
-    return String.fromCharCode(next++);
+  const used = new Set(all);
+  const unused = (character) => {
+    let code = /[\p{L}\p{N}]/u.test(character) ? 0xa000 : 0xe000;
+    while (used.has(String.fromCharCode(code))) code += 1;
+    used.add(String.fromCharCode(code));
+    return String.fromCharCode(code);
   };
-  const standIns = new Map(wide.map((character) => [character, unused()]));
+  const standIns = new Map(wide.map((character) => [character, unused(character)]));
   const originals = new Map([...standIns].map(([character, standIn]) => [standIn, character]));
   const replaced = (text) => text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, (character) => standIns.get(character));
   return {
     texts: texts.map(replaced),
-    restored: (text) => text.replace(/[\ue000-\uf8ff]/g, (standIn) => originals.get(standIn) ?? standIn),
+    restored: (text) => text.replace(/[^\x00-\x7f]/g, (letter) => originals.get(letter) ?? letter),
   };
 }
 

@@ -8,7 +8,8 @@ const UNSPACED =
 const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, "g");
 export const IN_PAIRS = new RegExp(`[${UNSPACED}\\uff01-\\uff9f]+`, "g");
 const SCRIPTS_MEET = new RegExp(`(?<=[${UNSPACED}])(?=[A-Za-z0-9_<(\`])|(?<=[A-Za-z0-9_>)\`])(?=[${UNSPACED}])`, "g");
-const WORD = /(?:[\p{L}\p{N}]|(?![\ufe00-\ufe0f])\p{M})+/gu; // these select the form of an emoji
+const NO_MARK = "[\\ufe00-\\ufe0f]|(?=[\\u{10000}-\\u{10ffff}])\\p{M}"; // most of these select the form of an emoji or a kanji
+const WORD = new RegExp(`(?:[\\p{L}\\p{N}]|(?!${NO_MARK})\\p{M})+`, "gu");
 const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك", ə: "e" };
 
 const MARKS =
@@ -35,8 +36,8 @@ const AROUND_NAMES = /[^\p{L}\p{N}_.\-]+/u;
 const INNER_NAME = /_[\p{L}\p{N}]|[a-z][A-Z]|^--[\p{L}\p{N}]/u;
 const IN_PARTS = /^(?:(?!\p{Nd})[\p{L}\p{N}])[\p{L}\p{N}]*(?:[-_][\p{L}\p{N}]+|\.(?:(?!\p{Nd})[\p{L}\p{N}]){2,3})?$/u;
 const SHORTEST_JOINED = 5;
-const SEPARATORS = /(?:[^\p{L}\p{N}\p{M}_]|[\ufe00-\ufe0f])+|_+/u;
-const CAMEL = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z\ufe00-\ufe0f])[\p{L}\p{M}\p{Nl}\p{No}])+|[A-Z]+|\p{Nd}+/gu;
+const SEPARATORS = new RegExp(`(?:[^\\p{L}\\p{N}\\p{M}_]|${NO_MARK})+|_+`, "u");
+const CAMEL = new RegExp(`[A-Z]+(?=[A-Z][a-z])|[A-Z]?(?:(?![A-Z]|${NO_MARK})[\\p{L}\\p{M}\\p{Nl}\\p{No}])+|[A-Z]+|\\p{Nd}+`, "gu");
 
 export const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 
