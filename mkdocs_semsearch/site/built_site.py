@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -307,12 +308,12 @@ class SiteFolder:
         entry = self._config.nav_entry(source_path)
         nav_title = entry.title if entry else None
         breadcrumbs = tuple(filter(None, map(plain_title, entry.sections if entry else ())))
+        title = plain_title(nav_title) or _title(header.values, page, source_path)
         return Document(
             path=source_path,
             url=_url(path, directory_urls=self._config.use_directory_urls),
-            title=plain_title(nav_title) or _title(header.values, page, source_path),
-            # Material writes the title that MkDocs gives an index page above a text without a heading.
-            html=page.content.replace("<h1>Index</h1>", "", 1),
+            title=title,
+            html=_without_added_h1(page.content, title),
             front_matter={key: value for key, value in header.values.items() if not str(key).startswith("__")},
             source=source,
             file_size=file.stat().st_size,
@@ -333,6 +334,19 @@ class SiteFolder:
             return title.removesuffix(site_name).rstrip(" -–—|·•:")
         parts = _TITLE_SEPARATOR.split(title)
         return parts[0] if len(parts) == 2 else title
+
+
+def _without_added_h1(content: str, title: str) -> str:
+    """Removes the h1 that Material writes above a text without one; another heading with its text has the lines.
+
+    It is the title that MkDocs gives the page, `Index` for an index page.
+    """
+    start = content.find("<h1")
+    for text in (title, "Index"):
+        added = f"<h1>{escape(text, quote=False)}</h1>"
+        if start >= 0 and content.startswith(added, start):
+            return content[:start] + content[start + len(added) :]
+    return content
 
 
 def _known_language(page: RenderedPage) -> str:

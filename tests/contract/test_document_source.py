@@ -78,6 +78,7 @@ Term
     "guide/README.md": "Only text, no heading at all.\n",
     "guide/excluded.md": "---\nsearch:\n  exclude: true\n---\n# Excluded\n\nNo.\n",
     "guide/boosted.md": "---\nsearch: {boost: 3}\ntags: x\n---\n\nSetext\n===\n\nabc\n\nSub *section*\n---\n\nmore\n",
+    "guide/keys-&-locks.md": "What this is about.\n\n## Keys & locks\n\nHow they work.\n",
     "guide/empty.md": "---\ntags: x\n---\n",
     "reference/getting-started/list.md": "- a\n- b\n",
     "tag page.md": "<!-- first -->\n# Späßchen\n\nEmoji 😀 text.\n",
