@@ -502,6 +502,16 @@ def test_a_page_has_no_sentence_twice_that_a_chunk_repeats(tmp_path):
     assert read == [long[0], "The vault keeps a copy.", long[2], "is new.\n\nAnother section."]
 
 
+def test_a_related_page_is_shown_at_its_nearest_section(tmp_path):
+    site = [
+        made_page("keys.md", "Rotate the keys every month.", "Backups are kept in another region."),
+        made_page("vault.md", "The vault is sealed.", "Rotate all the keys every month.", "Backups of it are small."),
+    ]
+    with opened(tmp_path / "index", site) as searcher:
+        (vault,) = searcher.related("keys.md")
+    assert vault.section.content == "Rotate all the keys every month."
+
+
 def test_related_pages_are_others_best_first(searcher):
     related = searcher.related("keys.md", limit=2)
     assert related[0].page.path == "keys-too.md"
