@@ -214,6 +214,11 @@ def test_code_in_a_question_is_known_by_its_name(tmp_path, typed):
         assert lexical.read(read_question(typed)).has_code
 
 
+def test_a_name_that_the_site_joins_otherwise_is_known(tmp_path):
+    with opened(tmp_path / "index", [made_page("rows.md", "Rows are collected by `group_by`.")]) as searcher:
+        assert searcher._backend._sides.lexical.read(read_question("groupby")).known == 1
+
+
 @pytest.mark.parametrize(
     ("typed", "known"), [("422 unprocessable", True), ("423 locked", False), ("12 monkeys", False)]
 )
