@@ -170,6 +170,13 @@ def test_a_question_whose_words_and_meaning_the_site_lacks_is_not_answerable():
     assert not answers(known, 0.2, 10.0, 5000)
 
 
+def test_a_question_needs_less_similarity_if_one_chunk_has_more_of_its_words():
+    words = ("rotate", "the", "signing", "keys", "of", "services")
+    question = read("rotate the signing keys of services", telling=words, weight=40.0, known=1.0)
+    assert not answers(question, 0.35, 10.0, 5000)
+    assert answers(question, 0.35, 30.0, 5000)
+
+
 def test_a_short_query_of_known_words_needs_them_together_or_something_near():
     known = read("cluster name", weight=9.0, known=1.0)
     assert answers(known, 0.1, 8.2, 5000)
