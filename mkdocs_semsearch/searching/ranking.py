@@ -129,7 +129,7 @@ def ranks_of_name(name: str, ranks_of: Callable[[str], dict[int, int]], *, plura
         return ranks
     others = [other for other in other_numbers(name) if not ranks or (plurals and len(other) > len(name))]
     found = (pair for other in others for pair in ranks_of(other).items() if pair[1] >= TITLE)
-    titles = dict(sorted(found, key=lambda pair: pair[1]))  # of two ranks of a row, the greater one stays
+    titles = dict(sorted(found))  # of two ranks of a row, the greater one stays
     return (dict.fromkeys(titles, HEADING) if ranks else titles) | ranks
 
 
