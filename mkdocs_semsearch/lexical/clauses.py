@@ -218,8 +218,7 @@ class Clauses:
 
     def is_common(self, word: str) -> bool:
         """Returns whether a word occurs on most pages."""
-        terms = self.terms(word) if self._common else ()
-        return bool(terms) and self._common.issuperset(terms) and self.tells(word)
+        return self._common.issuperset(self.terms(word)) and self.tells(word)
 
     def is_name(self, word: str) -> bool:
         """Returns whether a word is in the site's name and occurs on most pages."""
