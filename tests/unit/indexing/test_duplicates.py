@@ -175,5 +175,7 @@ def test_a_filter_counts_only_what_it_leaves(searcher):
 
 
 def test_pages_are_never_collapsed(searcher):
-    query = SearchQuery("how to upgrade the service", mode="semantic", granularity="page")
-    assert searcher.search(query).total_results == 5
+    query = SearchQuery("how to upgrade the service", mode="semantic", granularity="page", facets=("page.kind",))
+    response = searcher.search(query)
+    assert response.total_results == 5
+    assert [item.count for item in response.facets["page.kind"]] == [5]
