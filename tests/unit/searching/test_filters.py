@@ -8,7 +8,16 @@ import itertools
 import pytest
 
 from mkdocs_semsearch.errors import FilterError
-from mkdocs_semsearch.searching.filters import OPERATORS, Equals, Exists, In, Prefix, Range
+from mkdocs_semsearch.searching.filters import (
+    MAX_VALUE_CHARACTERS,
+    MAX_VALUES,
+    OPERATORS,
+    Equals,
+    Exists,
+    In,
+    Prefix,
+    Range,
+)
 from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import declared, made_page, opened
 
@@ -334,3 +343,9 @@ def test_facet_fields_count_pages_by_value(searcher):
     assert [item.value for item in fields["date"].values] == ["1999-12-31", "2024-01-31", "2024-02-01"]
     assert [(item.value, item.count) for item in fields["draft"].values] == [(False, 1), (True, 1)]
     assert [(item.value, item.count) for item in fields["page.section"].values] == [("Guide", 2)]
+
+
+def test_only_filters_of_requests_have_limits():
+    long = "x" * (MAX_VALUE_CHARACTERS + 1)
+    assert Equals(long, long).value == long
+    assert In("tags", [str(number) for number in range(MAX_VALUES + 1)]).values[-1] == str(MAX_VALUES)
