@@ -11,7 +11,7 @@ import tantivy
 from mkdocs_semsearch.lexical.analyzers import exact_text, lexical_analyzers, lexical_texts, prepare
 from mkdocs_semsearch.lexical.index import Phrases
 from mkdocs_semsearch.searching.query import SearchQuery
-from tests.made_index import made_page, opened
+from tests.made_index import declared, made_page, opened
 
 ANALYZER = lexical_analyzers("english")["exact"]
 
@@ -104,6 +104,17 @@ def searcher(tmp_path_factory):
     )
     with opened(tmp_path_factory.mktemp("phrases") / "index", pages) as searcher:
         yield searcher
+
+
+def test_a_phrase_is_required_under_a_filter_that_no_page_with_it_passes(tmp_path):
+    pages = (
+        made_page("api.md", "Rotate the keys.", facets={"tags": ("api",)}),
+        made_page("web.md", "The keys rotate.", facets={"tags": ("web",)}),
+    )
+    with opened(tmp_path / "index", pages, facets=declared("tags")) as searcher:
+        for mode in ("hybrid", "semantic", "lexical"):
+            query = SearchQuery('"rotate the keys"', mode=mode, filters={"tags": "web"}, include_weak=True)
+            assert not searcher.search(query).results
 
 
 def test_the_text_of_a_phrase_is_the_text_that_is_indexed():
