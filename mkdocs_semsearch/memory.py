@@ -136,12 +136,12 @@ def _limit_stacks(library: ctypes.CDLL) -> None:
     library.pthread_setattr_default_np(attributes)
 
 
-def threads_that_fit(most: int) -> int:
-    """Returns the number of threads that may answer requests at the same time, from 1 to `most`."""
+def threads_that_fit() -> int:
+    """Returns the number of threads that may answer requests at the same time, from 1 to `THREADS`."""
     limit = _limit()
     if limit is None:
-        return most
-    return max(1, min(most, (limit - memory_in("VmSize")) // FOR_A_THREAD))
+        return THREADS
+    return max(1, min(THREADS, (limit - memory_in("VmSize")) // FOR_A_THREAD))
 
 
 def memory_in(field: str) -> int:

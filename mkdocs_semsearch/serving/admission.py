@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from mkdocs_semsearch.errors import ConfigurationError
-from mkdocs_semsearch.memory import THREADS, threads_that_fit
+from mkdocs_semsearch.memory import threads_that_fit
 from mkdocs_semsearch.serving.responses import HttpError
 
 MAX_CLIENTS = 10_000
@@ -200,7 +200,7 @@ class Workers:
             raise HttpError(503, "busy", message, retry_after=1)
         turn = _Turn(self._places)
         if self._limiter is None:  # the limiter belongs to the event loop, which does not exist in the constructor
-            self._limiter = anyio.CapacityLimiter(threads_that_fit(THREADS))
+            self._limiter = anyio.CapacityLimiter(threads_that_fit())
         try:
             with anyio.fail_after(self._seconds):
                 return await anyio.to_thread.run_sync(turn.take, work, abandon_on_cancel=True, limiter=self._limiter)

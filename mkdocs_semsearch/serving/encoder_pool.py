@@ -35,7 +35,7 @@ from mkdocs_semsearch.errors import (
     SemsearchError,
     reason,
 )
-from mkdocs_semsearch.memory import THREADS, memory_in, threads_that_fit
+from mkdocs_semsearch.memory import memory_in, threads_that_fit
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.searching.query_encoder import CallLimit, QueryVectors
@@ -105,7 +105,7 @@ class EncoderPool:
         """
         from mkdocs_semsearch.searching.query_encoder import CallLimit
 
-        return CallLimit(max(1, threads_that_fit(THREADS) // 2))
+        return CallLimit(max(1, threads_that_fit() // 2))
 
     def _encoder(self, manifest: Manifest, build_dir: Path, published: bool) -> Embedder | None:
         load: Callable[[], Embedder]

@@ -178,7 +178,7 @@ def test_a_request_that_takes_too_long_is_cancelled_but_keeps_its_place(index_di
 
 
 def test_a_request_that_never_started_releases_its_place(index_dir, monkeypatch):
-    monkeypatch.setattr("mkdocs_semsearch.serving.admission.THREADS", 1)
+    monkeypatch.setattr("mkdocs_semsearch.memory.THREADS", 1)
     held = Held(index_dir)
     with client_of(held, max_concurrent=2, request_seconds=1) as client:
         assert client.get("/api/v1/facets").json()["error"]["code"] == "timed_out"
