@@ -90,7 +90,7 @@ class ReaderWords:
         """Reads the synonyms and pins from the `lexical` section of a manifest."""
         synonyms = {word: tuple(others) for word, others in lexical.get("synonyms", {}).items()}
         pins = lexical.get("pins", {})
-        added = lexical.get("home_pins", pins)  # earlier versions did not say which: all counted as titles
+        added = lexical.get("home_pins", ())
         own = {question: path for question, path in pins.items() if question not in added}
         return cls(synonyms, own, {name: pins[name] for name in added if name in pins}, lexical.get("translations", {}))
 

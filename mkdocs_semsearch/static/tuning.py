@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 _RARE = 1e-3
 """The parameter `a` of SIF; Arora et al. recommend 1e-3 to 1e-4."""
 
+_TEMPERATURE = 0.05
+"""Temperature of the contrastive term."""
+
 
 @dataclass(frozen=True, slots=True)
 class Training:
@@ -51,17 +54,11 @@ class Training:
         epochs: number of passes over the texts.
         rate: greatest learning rate.
         batch: number of texts that the contrastive term compares at once.
-        temperature: temperature of the contrastive term.
-        threads: number of threads; with one thread, every run gives the same bits.
-        seed: random seed for the order of the texts.
     """
 
     epochs: int
     rate: float = 6e-3
     batch: int = 1024
-    temperature: float = 0.05
-    threads: int = 1
-    seed: int = 0
 
 
 def smooth_inverse_frequency(counts: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -93,10 +90,10 @@ def train(
     if not steps:
         return vectors
     before = torch.get_num_threads()
-    torch.set_num_threads(training.threads)
+    torch.set_num_threads(1)  # so that every run gives the same bits
     try:
-        torch.manual_seed(training.seed)
-        order = np.random.default_rng(training.seed)
+        torch.manual_seed(0)
+        order = np.random.default_rng(0)
         table = torch.nn.EmbeddingBag.from_pretrained(
             torch.from_numpy(vectors.copy()), freeze=False, mode="sum", sparse=True
         )
@@ -106,7 +103,7 @@ def train(
         )
         for _ in range(training.epochs):
             for rows, flat, offsets in _batches(tokens, order.permutation(len(tokens)), batch):
-                loss = _loss(functional.normalize(table(flat, offsets), dim=1), wanted[rows], training.temperature)
+                loss = _loss(functional.normalize(table(flat, offsets), dim=1), wanted[rows])
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -130,12 +127,12 @@ def _batches(
         yield rows, torch.from_numpy(np.concatenate(some)), torch.from_numpy(begins)
 
 
-def _loss(found: torch.Tensor, wanted: torch.Tensor, temperature: float) -> torch.Tensor:
+def _loss(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     """Returns how far vectors are from the wanted ones, and how hard they are to tell apart; both are unit rows."""
     import torch
     from torch.nn import functional
 
-    similarity = found @ wanted.T / temperature
+    similarity = found @ wanted.T / _TEMPERATURE
     own = torch.arange(len(wanted))
     contrast = functional.cross_entropy(similarity, own) + functional.cross_entropy(similarity.T, own)
     return (1 - (found * wanted).sum(1)).mean() + 0.5 * contrast
