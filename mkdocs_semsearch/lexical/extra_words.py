@@ -98,11 +98,9 @@ class ReaderWords:
         """Returns the entries for the manifest; empty without synonyms and pins."""
         synonyms = {word: list(others) for word, others in self.synonyms.items()}
         pins = {**self.pins, **self.home_pins}
-        entries = {"synonyms": synonyms, "pins": pins, "translations": dict(self.translations)}
-        written: dict[str, Any] = {name: value for name, value in entries.items() if value}
-        if pins:
-            written["home_pins"] = list(self.home_pins)  # also if empty: without it all pins count as titles
-        return written
+        home_pins, translations = list(self.home_pins), dict(self.translations)
+        entries = {"synonyms": synonyms, "pins": pins, "home_pins": home_pins, "translations": translations}
+        return {name: value for name, value in entries.items() if value}
 
     def of_page(self, path: str, front_matter: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keywords and ID of a page and the questions pinned to it, which are added to its first chunk."""
