@@ -55,17 +55,17 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
         return _checked(embedder.embed(texts, role), len(texts))
 
 
-def embedded_in_parts(
-    embedder: Embedder, texts: Sequence[str], role: Role, most: int
-) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Embeds texts as `embedded` does, and yields vectors as soon as they are there.
+_TEXTS_AT_ONCE = 256
+"""Number of documents between two writes to the cache; an interrupted build loses at most these. Not measured."""
+
+
+def embedded_in_parts(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Embeds documents as `embedded` does, and yields vectors as soon as they are there.
 
     Args:
         embedder: an embedder. One that answers several requests at the same time may have a method `embed_in_parts`
             with the arguments of `embed`, which yields the parts as below, in any order.
         texts: the texts.
-        role: see `Embedder.embed`.
-        most: number of texts that an embedder without such a method gets at a time.
 
     Yields:
         The number of a text, and the vectors of this text and of those after it.
@@ -75,12 +75,12 @@ def embedded_in_parts(
     """
     in_parts = getattr(embedder, "embed_in_parts", None)
     if in_parts is None:
-        for start in range(0, len(texts), most):
-            yield start, embedded(embedder, texts[start : start + most], role)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            yield start, embedded(embedder, texts[start : start + _TEXTS_AT_ONCE], "document")
         return
     missing = len(texts)
     with _errors_of_embedder():
-        for start, rows in in_parts(texts, role):
+        for start, rows in in_parts(texts, "document"):
             rows = _checked(rows, min(len(rows), len(texts) - start))
             missing -= len(rows)
             yield start, rows

@@ -163,12 +163,6 @@ class _Counted:
             self._progress(min(self._done, self._total), self._total)
 
 
-_TEXTS_AT_ONCE = 256
-"""Number of texts between two writes to the cache; an interrupted build loses at most these. Not measured. Requests
-to an endpoint overlap, and form their own parts.
-"""
-
-
 def embed_texts(
     texts: Sequence[str], embedder: Embedder, contents: ContentCache, progress: Progress | None = None
 ) -> Embedded[np.float32]:
@@ -184,7 +178,7 @@ def embed_texts(
     new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     ordered = sorted(new, key=lambda key: len(new[key]))
     done = 0
-    for start, fresh in embedded_in_parts(embedder, [new[key] for key in ordered], "document", _TEXTS_AT_ONCE):
+    for start, fresh in embedded_in_parts(embedder, [new[key] for key in ordered]):
         if fresh.shape[1] != identity.dimension:
             raise EmbeddingError(
                 f"The embedder returned vectors of dimension {fresh.shape[1]}, but reports {identity.dimension}."

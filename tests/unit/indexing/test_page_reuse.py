@@ -62,7 +62,7 @@ def test_small_slices_give_the_same_vectors(tmp_path, monkeypatch):
 @pytest.mark.parametrize("slice_size", [4, 4096])
 def test_progress_counts_once_from_start_to_end(tmp_path, monkeypatch, slice_size):
     monkeypatch.setattr(vectors_module, "_CHUNKS_AT_ONCE", slice_size)
-    monkeypatch.setattr(vectors_module, "_TEXTS_AT_ONCE", 2)
+    monkeypatch.setattr("mkdocs_semsearch.embedding.protocol._TEXTS_AT_ONCE", 2)
     calls = []
     _, embedder = vectors(tmp_path, progress=lambda done, total: calls.append((done, total)))
     done, totals = zip(*calls, strict=True)
