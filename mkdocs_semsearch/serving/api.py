@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from mkdocs_semsearch.errors import QueryError, SemsearchError
@@ -104,7 +104,7 @@ class SearchApi:
         self._recorder = recorder
         self._is_allowed_origin = is_allowed_origin
         self._recent = recent or RecentAnswers()
-        self._version = installed_version()
+        self._version = version("mkdocs-semsearch")
 
     def answer(
         self,
@@ -379,11 +379,3 @@ def check_body_size(declared: str, received: int = 0) -> None:
     """
     if received > MAX_BODY_BYTES or (declared.isdecimal() and int(declared[:19]) > MAX_BODY_BYTES):
         raise HttpError(413, "too_large", f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
-
-
-def installed_version() -> str:
-    """Returns the version of this package, `0` if it is not installed."""
-    try:
-        return version("mkdocs-semsearch")
-    except PackageNotFoundError:
-        return "0"

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from importlib.metadata import version
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +19,6 @@ from urllib.parse import quote
 from mkdocs_semsearch.errors import MissingExtraError, SemsearchError
 from mkdocs_semsearch.searching.excerpts import is_bare
 from mkdocs_semsearch.serving.admission import LOOPBACK_NAMES, Workers
-from mkdocs_semsearch.serving.api import installed_version
 from mkdocs_semsearch.serving.federation import FederatedOperations, Operations
 from mkdocs_semsearch.serving.live_index import LiveIndex
 from mkdocs_semsearch.serving.mcp_tools import tools
@@ -92,7 +92,7 @@ def build_server(
         server = DocsServer(
             "semsearch",
             title="Documentation search",
-            version=installed_version(),
+            version=version("mkdocs-semsearch"),
             instructions=instructions,
             tools=tools(operations, defaults, threads, indexes=indexes),
         )

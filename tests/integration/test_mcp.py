@@ -13,6 +13,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from importlib.metadata import version
 from pathlib import Path
 
 import anyio
@@ -28,7 +29,6 @@ from starlette.testclient import TestClient
 from mkdocs_semsearch.errors import PageNotFoundError
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
-from mkdocs_semsearch.serving.api import installed_version
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -69,7 +69,7 @@ def test_tools_describe_their_arguments(searcher):
             return (await client.list_tools()).tools, client.instructions, client.server_info.version
 
     tools, instructions, found = anyio.run(run)
-    assert found == installed_version()
+    assert found == version("mkdocs-semsearch")
     assert sorted(tool.name for tool in tools) == TOOLS
     assert "Example" in instructions
     schemas = {tool.name: tool.input_schema for tool in tools}
