@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -88,12 +89,8 @@ def _id_of_section(heading: LexborNode) -> str | None:
     section = heading.parent
     if section is None or not _is_section(section):
         return None
-    for child in section.iter():
-        if child.mem_id == heading.mem_id:
-            return section.attributes.get("id") or None
-        if _id_of_empty(child) is None:
-            return None
-    return None
+    before = takewhile(lambda child: child.mem_id != heading.mem_id, section.iter())
+    return section.attributes.get("id") if all(map(_id_of_empty, before)) else None
 
 
 def _is_section(node: LexborNode) -> bool:
