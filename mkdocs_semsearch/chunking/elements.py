@@ -272,7 +272,7 @@ def _rows(table: LexborNode) -> list[tuple[str, LexborNode]]:
     rows: list[tuple[str, LexborNode]] = []
     for child in table.iter():
         tag = child.tag or ""
-        if tag in ("caption", "tr"):
+        if tag == "caption":
             rows.append((tag, child))
         elif tag in _ROW_GROUPS and not is_dropped(tag, child.attributes):
             rows.extend((tag, row) for row in child.iter() if row.tag == "tr")

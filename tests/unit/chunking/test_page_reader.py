@@ -49,6 +49,7 @@ def text_of(html: str) -> str:
             "✅ Acme",
         ),
         ("<figure><img alt='chart'><figcaption>Load</figcaption></figure>", "chart\n\nLoad"),
+        ("<table><caption>Limits</caption><tr><td>a</td></tr></table>", "Limits\n\n| a |"),
         ("<p><code>a</code><code>b</code> and<code> c </code>.</p>", "`ab` and `c` ."),
         ("<p>A ` and <code>b</code>.</p>", "A ` and b."),
         ("<p><code>a`b</code> <code>c</code></p>", "a`b c"),
