@@ -33,6 +33,7 @@ SECRETS = [
     "550e8400-e29b-41d4-a716-446655440000",
     "user:pw@",
     "d41d8cd98f00b204e9800998ecf8427e",
+    "q7w8e9r0t1y2u3i4",
     "-----BEGIN RSA PRIVATE KEY----- MIIE abc -----END RSA PRIVATE KEY-----",
     "sk-proj-abcd1234efgh5678",
     "06.12.34 2024-10-15 56 78",
