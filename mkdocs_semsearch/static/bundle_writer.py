@@ -280,7 +280,7 @@ def _split(
     manifest: Manifest, pages: Sequence[Record], chunks: ChunkTable, digests: Sequence[bytes], earlier: Parts
 ) -> tuple[list[bytes], ChunkWords]:
     """Returns a key of every page, see `Parts`, and the words of all chunks; only new pages are split."""
-    stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
+    stemmers = page_stemmers([page["language"] for page in pages], manifest.language)
     added = AddedWords(ReaderWords.of(manifest.lexical), _compounds(chunks, stemmers))
     spans = _spans(pages)
     keys = [
@@ -321,7 +321,7 @@ def _write_words(
     if analysis.is_single:
         stem = stems_with(analysis.stemmers[0])
     else:
-        stemmers = page_stemmers([page.get("language") for page in pages], manifest.language)
+        stemmers = page_stemmers([page["language"] for page in pages], manifest.language)
         of_chunks = np.repeat(np.arange(len(pages)), [page["chunk_count"] for page in pages])
         different = list(dict.fromkeys(stemmers))
         numbers = np.array([different.index(stemmer) for stemmer in stemmers], np.int64)[of_chunks]

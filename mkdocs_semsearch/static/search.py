@@ -139,7 +139,7 @@ def _damaged(bundle: Bundle, error: Exception) -> IndexCorruptError:
 def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
     """Restores the tables of an index from the files of a bundle."""
     core, fields = bundle.read(CORE), bundle.read(FIELDS)
-    records = fields.json("pages") or []
+    records = fields.json("pages")
     columns = [_facet_values(core, number, facet, len(records)) for number, facet in enumerate(manifest.facets)]
     boost = core.array("boost").tolist() or [1.0] * len(records)
     counts = core.array("page_chunks").astype(np.int64)
@@ -148,8 +148,7 @@ def _tables(bundle: Bundle, manifest: Manifest) -> Tables:
         {
             **record,
             "front_matter": json.dumps(record["frontmatter"], ensure_ascii=False),
-            "translations": json.dumps(record.get("translations", {})),
-            "kind": record.get("kind"),
+            "translations": json.dumps(record["translations"]),
             "boost": boost[row],
             "first_chunk": int(firsts[row]),
             **{facet_column(f.name): column[row] for f, column in zip(manifest.facets, columns, strict=True)},

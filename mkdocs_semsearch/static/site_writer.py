@@ -102,7 +102,7 @@ def _page_blocks(pages: Sequence[Record], chunks: ChunkTable, facets: Sequence[F
         blocks |= _facet(number, [page[facet_column(facet.name)] for page in pages])
     tags = [None, *language_tags(pages)]
     blocks["languages"] = smallest_unsigned([tags.index(page["language"]) for page in pages])
-    groups = PageLanguages.of([None] * len(pages), [page.get("translations") for page in pages], {}, "")
+    groups = PageLanguages.of([None] * len(pages), [page["translations"] for page in pages], {}, "")
     if groups.have_translations:
         blocks["translation_of"] = smallest_unsigned(groups.group_of)
     kinds = ranked_kinds([page["kind"] for page in pages], chunks.pages, chunks.documents)
@@ -221,7 +221,7 @@ def _page_record(page: Record) -> dict[str, Any]:
     """Returns the page part of a result, and the other fields that filters can use."""
     info = page_info(page, None)
     shown = {field.name: getattr(info, field.name) for field in fields(info)}
-    return {**shown, "section": page["section"], "kind": page.get("kind")}
+    return {**shown, "section": page["section"], "kind": page["kind"]}
 
 
 def _cut_texts(chunks: ChunkTable) -> list[tuple[int, int]]:
