@@ -130,9 +130,7 @@ class Blocks:
         return bytes(raw).decode().split("\n") if len(raw) else []
 
     def json(self, name: str) -> Any:
-        """Returns the content of a JSON block; None if it is missing."""
-        if name not in self._header:
-            return None
+        """Returns the content of a JSON block."""
         try:
             return json.loads(bytes(self._raw(name)[1]))
         except ValueError as error:

@@ -176,7 +176,7 @@ def _chunk_rows(bundle: Bundle, core: Blocks, counts: list[int]) -> list[dict[st
 
 
 def _facet_values(core: Blocks, number: int, facet: FacetDeclaration, pages: int) -> list[Any]:
-    values = [READERS[facet.type](value) for value in core.json(f"facet_{number}_values") or []]
+    values = [READERS[facet.type](value) for value in core.json(f"facet_{number}_values")]
     rows, codes = (core.array(f"facet_{number}_{part}").tolist() for part in ("rows", "codes"))
     column: list[Any] = [[] if facet.type == "list" else None for _ in range(pages)]
     for row, code in zip(rows, codes, strict=True):

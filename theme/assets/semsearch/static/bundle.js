@@ -161,9 +161,8 @@ class Blocks {
     return text ? text.split("\n") : [];
   }
 
-  /** Returns the parsed block, or null if it is missing. */
   json(name) {
-    return JSON.parse(this.#text(name) || "null");
+    return JSON.parse(this.#text(name));
   }
 
   #text(name) {

@@ -77,7 +77,7 @@ export class Fields {
     if (number >= 0) {
       const part = (what) => `facet_${number}_${what}`;
       const [entryRows, entryCodes] = [part("rows"), part("codes")].map((block) => this.core.array(block));
-      const values = this.core.json(part("values")) ?? [];
+      const values = this.core.json(part("values"));
       return new Column(name, facets[number].type, { rows, values, entryRows, entryCodes });
     }
     const [{ readColumn }, blocks] = await Promise.all([load(import.meta.resolve("./other_fields.js")), this.bundle.read("fields.bin")]);
