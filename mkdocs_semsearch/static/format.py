@@ -94,7 +94,7 @@ def _folded(word: str) -> str:
 Value = NDArray[Any] | Sequence[str] | Mapping[str, Any]
 """An array, texts without line breaks, anything JSON wrapped as `{"json": …}`, or its text as `{"written": …}`."""
 
-_DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "i8": "<i1", "f32": "<f4", "f64": "<f8"}
+_DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f32": "<f4", "f64": "<f8"}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 _ALIGNMENT = 8
 """A typed array in JavaScript must begin at a multiple of its item size, which is at most 8 bytes."""

@@ -123,7 +123,6 @@ const ARRAYS = {
   u8: Uint8Array,
   u16: Uint16Array,
   u32: Uint32Array,
-  i8: Int8Array,
   f32: Float32Array,
   f64: Float64Array,
 };
