@@ -135,11 +135,7 @@ def absolute_url(site_url: str, url: str, *, otherwise: str = "./") -> str:
 
 def chunk_values(record: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a row of `chunks.parquet` as a mapping with lists to all `CHUNK_COLUMNS` as a `SectionInfo` has them."""
-    values = {name: record[name] for name in CHUNK_COLUMNS}
-    for name in LIST_FIELDS:
-        if isinstance(values[name], list):
-            values[name] = tuple(values[name])
-    return values
+    return {name: tuple(record[name]) if name in LIST_FIELDS else record[name] for name in CHUNK_COLUMNS}
 
 
 def page_values(record: Mapping[str, Any]) -> dict[str, Any]:
