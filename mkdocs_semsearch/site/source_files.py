@@ -299,14 +299,9 @@ class _TolerantLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: i
 
 def _environment(loader: Any, node: yaml.Node) -> Any:
     """Reads `!ENV NAME` and `!ENV [NAME, OTHER, default]`."""
-    if isinstance(node, yaml.ScalarNode):
-        names, default = [str(loader.construct_scalar(node))], None
-    elif isinstance(node, yaml.SequenceNode):
-        *names, default = loader.construct_sequence(node) or [None]
-        if not names:
-            names, default = [default], None
-    else:
-        return None
+    is_list = isinstance(node, yaml.SequenceNode)
+    names = loader.construct_sequence(node) if is_list else [loader.construct_scalar(node)]
+    default = names.pop() if len(names) > 1 else None
     value = next((os.environ[str(name)] for name in names if str(name) in os.environ), None)
     return default if value is None else yaml.safe_load(value)
 

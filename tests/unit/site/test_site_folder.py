@@ -101,6 +101,25 @@ def test_a_configuration_with_tags_of_python_and_environment(tmp_path: Path, mon
     assert config.nav_entry("not/in/nav.md") is None
 
 
+@pytest.mark.parametrize(
+    ("site_name", "read"),
+    [
+        ("!ENV DOCS_NAME", "Named"),
+        ("!ENV [DOCS_NAME]", "Named"),
+        ("!ENV [NOT_SET, x]", "x"),
+        ("!ENV NOT_SET", ""),
+        ("!ENV [NOT_SET]", ""),
+        ("!ENV []", ""),
+    ],
+)
+def test_a_variable_of_the_environment_may_have_a_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site_name: str, read: str
+) -> None:
+    monkeypatch.setenv("DOCS_NAME", "Named")
+    write(tmp_path, {"mkdocs.yml": f"site_name: {site_name}\n", "docs/a.md": ""})
+    assert load_site_config(tmp_path / "mkdocs.yml").site_name == read
+
+
 def test_a_navigation_may_have_backslashes_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"mkdocs.yml": "nav: [a.md, 'b\\c.md']\n", "docs/a.md": ""})
     assert list(load_site_config(tmp_path / "mkdocs.yml").nav or ()) == ["a.md", "b\\c.md"]
