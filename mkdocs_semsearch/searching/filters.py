@@ -257,9 +257,7 @@ def range_ends(condition: Range, kind: FacetType) -> tuple[Any, Any]:
 
 def _misfit(field: str, kind: FacetType, value: Value) -> FilterError:
     wanted = {"integer": "a number", "number": "a number", "date": "a date (YYYY-MM-DD)", "boolean": "true or false"}
-    return FilterError(
-        f"{field} is of type {kind}: {as_text(value)!r} is not {wanted.get(kind, 'text')}.", field="filters"
-    )
+    return FilterError(f"{field} is of type {kind}: {as_text(value)!r} is not {wanted[kind]}.", field="filters")
 
 
 def _order_of(kind: FacetType, bounds: Sequence[Value]) -> Callable[[Value], Any]:
