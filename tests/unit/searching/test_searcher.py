@@ -502,6 +502,14 @@ def test_a_page_has_no_sentence_twice_that_a_chunk_repeats(tmp_path):
     assert read == [long[0], "The vault keeps a copy.", long[2], "is new.\n\nAnother section."]
 
 
+def test_every_chunk_that_is_near_enough_matches_by_meaning_on_a_large_site(tmp_path):
+    question = "rotate signing keys weekly before backups expire across hosts while nobody reads logs"
+    others = [[f"also{number}and{place}" for place in range(number // 150)] for number in range(600)]
+    site = [made_page(f"{number}.md", " ".join([question, *words])) for number, words in enumerate(others)]
+    with opened(tmp_path / "index", site) as searcher:
+        assert searcher.search(SearchQuery(question, mode="semantic")).total_results == 600
+
+
 def test_a_related_page_is_shown_at_its_nearest_section(tmp_path):
     site = [
         made_page("keys.md", "Rotate the keys every month.", "Backups are kept in another region."),
