@@ -17,43 +17,49 @@ def beacon(**changed):
     return json.dumps({"query": "rotate keys", "matches": 3, **changed}).encode()
 
 
-SECRETS = [
-    "password=hunter2",
-    "my api_key: abc",
-    "Authorization: Bearer abcdef123456",
-    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
-    "AKIAIOSFODNN7EXAMPLE",
-    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_ghi",
-    "jane.doe+x@example.co.uk",
-    "+49 170 1234567",
-    "4111 1111 1111 1111",
-    "192.168.1.20",
-    "2001:db8::ff00:42:8329",
-    "550e8400-e29b-41d4-a716-446655440000",
-    "user:pw@",
-    "d41d8cd98f00b204e9800998ecf8427e",
-    "q7w8e9r0t1y2u3i4",
-    "-----BEGIN RSA PRIVATE KEY----- MIIE abc -----END RSA PRIVATE KEY-----",
-    "sk-proj-abcd1234efgh5678",
-    "06.12.34 2024-10-15 56 78",
-    "12.34.56.78.90",
-    'password="correct horse battery"',
-    "password='correct horse battery'",
-    "jane%40example.org",
-    "GOCSPX-abcdefghij1234",
-    "sessionid=abc",
-    "AccountKey=abc==",
-]
+SECRETS = {
+    "password=hunter2": "password=[secret]",
+    "my api_key: abc": "my api_key: [secret]",
+    "Authorization: Bearer abcdef123456": "Authorization: [secret]",
+    "Authorization: Basic amFuZQ==": "Authorization: [secret]",
+    "-H 'Bearer abcdef-ghijkl'": "-H 'Bearer [secret]'",
+    "-H 'Basic amFuZTpwdw=='": "-H 'Basic [secret]'",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a": "[secret]",
+    "AKIAIOSFODNN7EXAMPLE": "[secret]",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY": "[secret]",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_ghi": "[secret]",
+    "jane.doe+x@example.co.uk": "[e-mail]",
+    "jane%40example.org": "[e-mail]",
+    "+49 170 1234567": "[number]",
+    "4111 1111 1111 1111": "[number]",
+    "06.12.34 2024-10-15 56 78": "[number]",
+    "12.34.56.78.90": "[address].90",
+    "10.0.0.1": "[address]",
+    "2001:db8::ff00:42:8329": "[address]",
+    "2001:db8:0:0:0:ff00:42:8329": "[address]",
+    "fe80::1": "[address]",
+    "f81d4fae-7dec-11d0-a765-00a0c91e6bf6": "[secret]",
+    "d41d8cd98f00b204e9800998ecf8427e": "[secret]",
+    "q7w8e9r0t1y2u3i4": "[secret]",
+    "-----BEGIN RSA PRIVATE KEY----- MIIE abc -----END RSA PRIVATE KEY-----": "[secret]",
+    "sk-proj-abcd1234efgh5678": "[secret]",
+    'password="correct horse battery"': "password=[secret]",
+    "password => 'correct horse battery'": "password => [secret]",
+    'tool --password "correct horse battery"': "tool --password [secret]",
+    "tool --password 'correct horse battery'": "tool --password [secret]",
+    "GOCSPX-abcdefghij1234": "[secret]",
+    "sessionid=abc": "sessionid=[secret]",
+    "AccountKey=abc==": "AccountKey=[secret]",
+}
 
 
-@pytest.mark.parametrize("secret", SECRETS)
-def test_private_text_is_replaced(secret):
-    text = redact(f"why does https://{secret}host fail" if secret.endswith("@") else f"why does {secret} fail")
-    assert text.startswith("why does ")
-    assert text.endswith(" fail")
-    private = secret.removeprefix("password=").removeprefix("my api_key: ").removeprefix("Authorization: Bearer ")
-    assert private not in text
+@pytest.mark.parametrize(("secret", "stored"), SECRETS.items())
+def test_private_text_is_replaced(secret, stored):
+    assert redact(f"why does {secret} fail") == f"why does {stored} fail"
+
+
+def test_a_private_key_without_its_last_line_is_replaced():
+    assert redact("it says -----BEGIN PRIVATE KEY-----\nMIIE abc\nabc") == "it says [secret]"
 
 
 @pytest.mark.parametrize(
@@ -64,6 +70,10 @@ def test_private_text_is_replaced(secret):
         "test_http_server_returns_404",
         "getHTTP2ConnectionPoolManager",
         "AbstractBeanFactoryProviderImplementation",
+        "AbstractBeanFactoryProviderConfiguration",  # 40 characters, as the keys of Amazon have
+        "guides/kubernetes/v1/namespaces/service1",
+        "task-management-of-teams",
+        "basic authentication, or a bearer credential",
         "python 3.11.4 install",
         "error 0x80070005 on 2024-10-15",
         "changes of v3.5.10 (2023-04-27) and 4.0 2024-05-06",
@@ -94,10 +104,13 @@ def test_words_and_identifiers_stay(text):
         ("tool --token flag-1", "tool --token [secret]"),
         ("curl -u jane:hunter2 url", "curl -u [secret] url"),
         ("docker run -u 1000 image", "docker run -u 1000 image"),
+        ("curl --user jane:hunter2 url", "curl --user [secret] url"),
+        ("https://user:pw@host/db", "https://[secret]@host/db"),
         ("postgres://user:p@ss@host/db", "postgres://[secret]@host/db"),
         ('File "/home/jane.doe/app/main.py", line 3', 'File "/home/[name]/app/main.py", line 3'),
         (r"C:\Users\Jane Doe\app.py is missing", r"C:\Users\[name]\app.py is missing"),
         ("guides/home/setup.md", "guides/home/setup.md"),
+        ("the folder /Users/jane is gone", "the folder /Users/[name] is gone"),
         ("error in /c/Users/jane/project", "error in /c/Users/[name]/project"),
         ("cd /mnt/c/Users/jane/x", "cd /mnt/c/Users/[name]/x"),
         ("ls /cygdrive/d/Users/jane", "ls /cygdrive/d/Users/[name]"),
