@@ -202,11 +202,12 @@ def test_a_text_that_cannot_be_forgotten_now_is_a_sentence(store, monkeypatch):
     assert store.forget("totoro") == 1
 
 
-def test_old_records_are_deleted(tmp_path):
+def test_old_records_are_deleted_and_leave_no_trace_on_the_disk(tmp_path):
     store = InsightStore(tmp_path, days=30)
-    store.write([search(hour="2026-10-01T00"), search(hour="2026-11-01T00")])
+    store.write([search("project totoro", hour="2026-10-01T00"), search(hour="2026-11-01T00")])
     assert store.clean(datetime(2026, 11, 22, tzinfo=UTC)) == 1
     assert [item.hour for item in store.read()] == ["2026-11-01T00"]
+    assert b"totoro" not in everything_in(tmp_path)
 
 
 def test_the_oldest_records_are_deleted_when_the_file_is_too_large(tmp_path):
