@@ -185,6 +185,19 @@ def test_an_introducing_line_stays_with_its_block() -> None:
     assert second.content.startswith("As follows:\n\nTip:\u00a0body")
 
 
+def test_a_documented_object_has_its_name_its_type_and_what_it_is_in() -> None:
+    html = (
+        '<div class="doc doc-object doc-class"><h2 id="pkg.mod.Thing" class="doc doc-heading">Thing</h2><p>A thing.</p>'
+        '<div class="doc doc-object doc-function"><h3 id="pkg.mod.Thing.run" class="doc doc-heading">run</h3>'
+        "<p>Runs.</p></div></div>"
+    )
+    fields = [(c.node_type, c.node_names, c.parent_contexts, c.scope_depth, c.definitions) for c in chunks(html)]
+    assert fields == [
+        ("class", ("Thing",), ("pkg.mod", "module pkg.mod"), 3, ("Thing",)),
+        ("method", ("run",), ("Thing", "class Thing"), 4, ("run",)),
+    ]
+
+
 def test_a_small_last_piece_is_evened_out() -> None:
     items = "".join(f"<li>item {n} of the list</li>" for n in range(9))
     sizes = [count_words(piece.content) for piece in chunks(f"<ul>{items}</ul>", size=51, overlap=0)]
