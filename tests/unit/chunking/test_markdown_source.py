@@ -53,6 +53,10 @@ def test_headings_outside_of_fences_and_comments() -> None:
     assert "# not a heading" in found.text_only
 
 
+def test_a_line_below_a_fence_does_not_make_a_heading_of_the_text_above_it() -> None:
+    assert read_markdown("Call it so:\n```sh\nmake\n```\n---\n").headings == ()
+
+
 @pytest.mark.parametrize(
     ("info", "language"),
     [
