@@ -92,6 +92,15 @@ def test_a_language_that_the_model_does_not_know_is_reported_once_and_its_titles
     )
 
 
+def test_a_page_that_allows_its_language_does_not_hide_it_on_others(tmp_path):
+    quiet = {"search": {"lint": "language"}}
+    pages = [made_page(f"{n}.md", "文。", language="ja", front_matter=matter) for n, matter in enumerate([quiet, {}])]
+    embedder = open_embedder()
+    built(tmp_path / "index", pages, embedder=embedder)
+    with open_searcher(tmp_path / "index", embedder=embedder) as searcher:
+        assert places(findings_in(tmp_path / "index", searcher), "language") == [("1.md", 1)]
+
+
 def test_rules_are_left_out_on_request(lint):
     quiet = sorted(RULES)[:-1]
     assert {finding.rule for finding in lint(quiet=quiet, in_navigation=lambda path: False)} == {sorted(RULES)[-1]}
