@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mkdocs_semsearch.chunking import ChunkedPage
+from mkdocs_semsearch.chunking.document import without_fences
 from mkdocs_semsearch.chunking.page_language import language_of_place, stop_words
 from mkdocs_semsearch.chunking.page_role import link_target, page_address, split_version
 from mkdocs_semsearch.indexing.content_cache import ContentCache, digest_of, page_digest, section_indexes
@@ -296,7 +297,8 @@ def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
     """Returns copy to original, as paths: pages in a language's folder that repeat the page they should translate.
 
     Generators write them so that every language has every page. Titles are not compared: they come from the navigation,
-    which may be translated already.
+    which may be translated already. Neither are the languages of code blocks: many themes do not write them into the
+    HTML, so they are known only for a page whose Markdown file is.
     """
     same_place: dict[tuple[str, str], list[ChunkedPage]] = {}
     for page in pages:
@@ -307,7 +309,7 @@ def untranslated(pages: Sequence[ChunkedPage]) -> Mapping[str, str]:
         if len(group) < 2:  # only pages at the same address are compared, because reading their texts takes time
             continue
         for page in group:
-            text = tuple((chunk.heading_hierarchy[1:], chunk.content) for chunk in page.chunks)
+            text = tuple((chunk.heading_hierarchy[1:], without_fences(chunk.content)) for chunk in page.chunks)
             if text:
                 same.setdefault((address, text), []).append(page)
     copies: dict[str, str] = {}

@@ -146,6 +146,12 @@ def test_page_in_its_own_language_is_the_one_that_is_repeated():
     assert untranslated([page("de/guide/", GERMAN), page("en/guide/", GERMAN)]) == {"en/guide/": "de/guide/"}
 
 
+def test_language_of_code_that_is_known_for_one_of_two_pages_makes_no_difference():
+    """The Markdown file names it; `semsearch index` knows that of the original, but not that of the copy."""
+    pages = [page("guide/", f"{ENGLISH}\n\n```bash\ndemo\n```"), page("de/guide/", f"{ENGLISH}\n\n```\ndemo\n```")]
+    assert untranslated(pages) == {"de/guide/": "guide/"}
+
+
 def test_pages_that_differ_by_a_word_repeat_nothing():
     assert not untranslated([page("guide/", ENGLISH), page("de/guide/", f"{ENGLISH} Yes.")])
     assert not untranslated([page("1.0/guide/", ENGLISH), page("2.0/guide/", ENGLISH)])
