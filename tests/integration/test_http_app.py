@@ -231,6 +231,11 @@ def test_origins_on_the_list_may_ask(index_dir):
         assert large.headers["access-control-allow-origin"] == "https://docs.example.org"
 
 
+def test_with_only_a_pattern_of_origins_shared_caches_store_answers_by_origin(index_dir):
+    with client_of(index_dir, cors_origin_regex=r"https://.*\.example\.org") as client:
+        assert "Origin" in client.get("/api/v1/search?q=keys").headers["vary"]
+
+
 def test_any_origin(index_dir):
     with client_of(index_dir, cors_origins=["*"]) as client:
         assert (

@@ -281,6 +281,15 @@ def test_recent_answers_give_way_to_newer_ones():
     assert answers.get("large") is None
 
 
+def test_an_answer_that_two_threads_searched_for_takes_its_memory_once():
+    answer = RecentAnswer(json_response(200, "x"))
+    answers = RecentAnswers(most_bytes=10 * answer.size)
+    for name in ("first", *["asked at once"] * 20):
+        answers.put(name, answer)
+    assert answers.get("first")
+    assert answers.get("asked at once")
+
+
 def test_without_an_embedder_search_is_text_only(degraded_api):
     response = post(degraded_api, {"query": "keys", "mode": "semantic"})
     assert response.status == 503

@@ -50,6 +50,16 @@ def test_results_say_what_the_api_says(api):
     assert tree.css_first("mark").text().lower().startswith("key")
 
 
+def test_after_a_question_the_boxes_count_its_results(api):
+    def counts(query):
+        _, tree = page(api, query)
+        boxes = tree.css("label:has(input[name='f.status'])")
+        return {box.css_first("span").text(): box.css_first("small").text() for box in boxes}
+
+    assert counts("") == {"stable": "2", "draft": "1"}
+    assert counts("q=keys") == {"draft": "1", "stable": "1"}
+
+
 def test_the_page_has_the_defaults_of_the_server_and_keeps_limit_and_offset(searcher):
     def asked(query, **defaults):
         _, tree = page(api_over(lambda: searcher, defaults=Defaults(**defaults)), query)

@@ -67,6 +67,12 @@ def test_flags_take_precedence_over_the_environment():
     assert (settings.index, settings.default_limit, settings.cors_origins) == ("a", 5, ("*",))
 
 
+def test_a_switch_that_is_not_on_the_command_line_is_read_from_the_environment():
+    environment = {"SEMSEARCH_LOG_QUERIES": "yes"}
+    assert ServerSettings.from_environment(environment, log_queries=False).log_queries
+    assert ServerSettings.from_environment({}, log_queries=True).log_queries
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "reason"),
     [
