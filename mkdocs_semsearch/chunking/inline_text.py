@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mkdocs_semsearch.chunking.blocks import CODE_END, CODE_START, without_code_marks
+from mkdocs_semsearch.lexical.analyzers import INVISIBLE
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -30,7 +31,6 @@ _DROPPED_CLASSES = frozenset({
     "katex-html", "lineno", "linenodiv", "linenos", "md-annotation", "md-tooltip", "mkdocstrings-source", "permalink",
     "pyodide-editor-bar", "sl-anchor-link", "subheading-anchor", "td-heading-self-link", "toc", "tooltiptext",
 })  # fmt: skip
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 
 def is_dropped(tag: str, attributes: dict[str, str | None]) -> bool:
@@ -139,7 +139,7 @@ def _is_whole_heading(picture: LexborNode) -> bool:
 
 def normalise(text: str) -> str:
     """Returns text with normalised white space, without invisible characters and empty lines."""
-    visible = text if text.isascii() else text.translate(_INVISIBLE)
+    visible = text if text.isascii() else text.translate(INVISIBLE)
     lines = [" ".join(line.split()) for line in visible.split(LINE_BREAK)]
     return "\n".join(filter(None, lines))
 

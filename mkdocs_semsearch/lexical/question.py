@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from mkdocs_semsearch.lexical.analyzers import identifier_forms, raw_words
+from mkdocs_semsearch.lexical.analyzers import INVISIBLE, identifier_forms, raw_words
 
 _QUOTED = re.compile(
     r'"([^"]+)"|“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|”([^“”]+)”|»([^«»]+)«|＂([^＂]+)＂|「([^「」]+)」|『([^『』]+)』'
@@ -105,8 +105,11 @@ class Question:
 def read_question(text: str) -> Question:
     """Parses a question, as far as possible without an index.
 
-    A single quotation mark, or a pair without text between them, is ignored.
+    A single quotation mark, or a pair without text between them, is ignored, and so are invisible characters, which
+    pasted text can have inside of words.
     """
+    visible = text.translate(INVISIBLE)
+    text = visible if visible.strip() else text
     plain = " ".join(_QUOTED.sub(lambda match: f" {_inside(match)} ", telling_lines(text)).split()) or text.strip()
     whole = _QUOTED.fullmatch(text.strip())
     quoted = tuple(phrase for match in _QUOTED.finditer(text) if _has_a_word(phrase := _inside(match)))

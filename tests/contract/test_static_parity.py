@@ -117,6 +117,8 @@ QUESTIONS = (
     "a" * 130,
     "x" * 50 + " token",
     "token " * 40,
+    "ro\u00adtate the to\u200bken",
+    "\u2060 \u200b",
     *"""token
 difference between token and part
 rotate the access token

@@ -215,3 +215,8 @@ def test_accents_that_are_typed_count():
     (_, zahlen, _), (_, my, _) = names_of(NamedChunk(0, 0, ("Zahlen",)), NamedChunk(1, 1, ("Мои",)))
     assert literal_name("Zählen") not in map(literal_name, zahlen)
     assert literal_name("мой") not in map(literal_name, my)
+
+
+def test_invisible_characters_in_a_question_are_left_out_as_in_the_index():
+    assert read_question("ro\u00adtate site\u200b_url\u2060") == read_question("rotate site_url")
+    assert read_question("\u200b").text == "\u200b"

@@ -78,7 +78,9 @@ const inside = (groups) => (groups.slice(0, 9).find(Boolean) ?? "").trim();
  * Reads a question as far as possible without an index: its text without quotation marks, its words, and the phrase
  * that must occur if the whole question is in double quotes.
  */
-export function readQuestion(text) {
+export function readQuestion(typed) {
+  const visible = typed.replace(/[\u00ad\u200b\u2060\ufeff]/g, "");
+  const text = visible.trim() ? visible : typed;
   const bare = tellingLines(text).replace(PHRASE, (_, ...groups) => ` ${inside(groups)} `);
   const plain = bare.split(/\s+/).filter(Boolean).join(" ") || text.trim();
   const [whole] = text.trim().matchAll(PHRASE);
