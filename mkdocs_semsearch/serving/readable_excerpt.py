@@ -68,7 +68,7 @@ def readable_blocks(text: str, highlights: Sequence[tuple[int, int]]) -> list[Bl
     blocks = []
     for start, end, fenced in _parts(text):
         codes = [] if fenced else list(_CODE.finditer(text, start, end))
-        changes = [] if fenced else sorted(_changes(text, start, end, codes), key=lambda change: change.start)
+        changes = [] if fenced else list(_changes(text, start, end, codes))
         spans = [code.span() for code in codes]
         blocks.append(Block(fenced, tuple(_pieces(text, (start, end), highlights, spans, changes))))
     return blocks
