@@ -188,8 +188,11 @@ def _embedded(text: str, words: QueryWords, corrections: Mapping[str, tuple[str,
     """Returns a text with corrected typos and without the words that occur on most pages."""
     written = [_corrected(word, corrections) for word in text.split()]
     kept = [word for word in written if not words.is_common(word)]
-    telling = [word for word in kept if words.tells(word) and not COMPARING.issuperset(words.terms(word))]
-    return " ".join(written if len(telling) < LEAST_TELLING else kept)
+    if len(kept) < len(written):
+        telling = [word for word in kept if words.tells(word) and not COMPARING.issuperset(words.terms(word))]
+        if len(telling) < LEAST_TELLING:
+            kept = written
+    return " ".join(kept)
 
 
 def _corrected(word: str, corrections: Mapping[str, tuple[str, ...]]) -> str:
