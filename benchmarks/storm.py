@@ -91,7 +91,7 @@ WORDS = [
 WAITS = 30.0
 DOWN = "The embedder is down."
 SAMPLES = 10
-"""How often memory, descriptors, threads and mapped files are noted."""
+"""Number of times that memory, descriptors, threads and mapped files are noted."""
 
 
 class Storm:
@@ -311,7 +311,7 @@ FAULTS = (damaged_manifest, silent_publisher, deleted_copy, unwritable_copy, ful
 
 
 def state_of(pid: int) -> dict[str, int]:
-    """Returns memory in MB, descriptors, threads and mapped files of deleted builds of a process."""
+    """Returns figures of a process: memory in MB, descriptors, threads, and mapped files that were deleted since."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     figures = dict(line.split(":", 1) for line in status.splitlines())
     mapped = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()

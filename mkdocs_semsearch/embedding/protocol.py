@@ -56,7 +56,8 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> NDArray[np
 
 
 _TEXTS_AT_ONCE = 256
-"""Number of documents between two writes to the cache; an interrupted build loses at most these. Not measured."""
+"""Number of documents that are embedded between two writes to the cache: an interrupted build loses at most these.
+Chosen, not measured."""
 
 
 def embedded_in_parts(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float32]]]:

@@ -52,8 +52,8 @@ _LOOSE_MARKS = re.compile(
 """Accents that have no letter of their own, and marks of Indian scripts at which Tantivy would divide a word."""
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-"""A table for `str.translate` that removes invisible characters, which pages and pasted questions have inside of words:
-soft hyphen, zero-width space, word joiner and byte order mark."""
+"""Removes, with `str.translate`, invisible characters that pages and pasted questions can have inside words: soft
+hyphen, zero-width space, word joiner and byte order mark."""
 
 _ARTICLE = re.compile("(?<![^\\W_])[وف]?(?:ال|بال|كال|لل)(?=[\u0621-\u064a]{3})")
 """The Arabic article, also behind the prefixes for *and*, *so*, *with*, *like* and *for*. The stemmer does not always

@@ -105,8 +105,8 @@ class Question:
 def read_question(text: str) -> Question:
     """Parses a question, as far as possible without an index.
 
-    A single quotation mark, or a pair without text between them, is ignored, and so are invisible characters, which
-    pasted text can have inside of words.
+    A single quotation mark, or a pair without text between them, is ignored. Invisible characters, which pasted text
+    can have inside words, are left out, as in the index.
     """
     visible = text.translate(INVISIBLE)
     text = visible if visible.strip() else text

@@ -290,13 +290,14 @@ up to thirty fields to a page. Some contain HTML, or the time of the build if th
 
 
 _LEADING_H1 = re.compile(r"\s*(<h1\b[^>]*\sid=.*?</h1>)", re.DOTALL)
-"""The h1 that a page begins with, if it is one made from Markdown (they have ids)."""
+"""The h1 at the start of a page, if it was made from Markdown: only such headings have an id."""
 
 
 def _title(page: Page) -> str:
-    """Returns the title of a page; MkDocs calls an index page without one `Index`, wherever it is.
+    """Returns the title of a page; an index page that has none, which MkDocs calls `Index`, is named after its folder.
 
-    An h1 is read as the chunks read it, so that they do not repeat it: MkDocs keeps the description of a logo in it.
+    A title that is the page's h1 is read as the chunker reads the h1, because headings equal to the title are not
+    repeated below it. MkDocs reads it otherwise: with the description of a logo, for example.
     """
     is_stated = vars(page).get("title") or page.meta.get("title")  # in the navigation, or in the front matter
     h1 = None if is_stated else _LEADING_H1.match(page.content or "")

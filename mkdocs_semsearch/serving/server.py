@@ -96,7 +96,8 @@ def _protocol() -> type[asyncio.Protocol]:
         def shutdown(self) -> None:
             super().shutdown()
             if self.cycle is not None:
-                # As if the client had asked to close: otherwise a proxy sends its next request on this connection.
+                # Uvicorn answers `close` to clients that asked for it. Others would send their next request on this
+                # connection, and lose it.
                 asked = self.cycle.scope["headers"]
                 self.cycle.scope["headers"] = [*asked, (b"connection", b"close")]
 

@@ -337,9 +337,9 @@ class SiteFolder:
 
 
 def _without_added_h1(content: str, title: str) -> str:
-    """Removes the h1 that Material writes above a text without one; another heading with its text has the lines.
+    """Removes the h1 that Material adds to a page without one: the title from MkDocs, `Index` for an index page.
 
-    It is the title that MkDocs gives the page, `Index` for an index page.
+    It is not in the Markdown file. A later heading with the same text would be taken for it, and give it its lines.
     """
     start = content.find("<h1")
     for text in (title, "Index"):

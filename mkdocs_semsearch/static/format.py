@@ -130,7 +130,7 @@ class Blocks:
         return bytes(raw).decode().split("\n") if len(raw) else []
 
     def json(self, name: str) -> Any:
-        """Returns the content of a JSON block."""
+        """Returns the parsed content of a block that was packed as JSON."""
         try:
             return json.loads(bytes(self._raw(name)[1]))
         except ValueError as error:

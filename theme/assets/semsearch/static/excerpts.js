@@ -62,7 +62,10 @@ function beginning(block, room) {
   return end > 0 ? { text: `${text.slice(0, end)}\n…`, highlights: moved(found, 0, end, 0) } : proseFrom(block, 0, room);
 }
 
-/** Texts in which every character is one unit: others are replaced by letters of Yi or private ones, and put back by `restored`. */
+/**
+ * Replaces each character of two UTF-16 units by one of a single unit that the texts do not have: a letter by a letter
+ * (from U+A000), another one by a private character. `restored` puts them back.
+ */
 function withoutPairs(...texts) {
   const all = texts.join("");
   const wide = [...new Set(all.match(/[\ud800-\udbff][\udc00-\udfff]/g))];

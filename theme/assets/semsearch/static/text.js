@@ -8,7 +8,8 @@ const UNSPACED =
 const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, "g");
 export const IN_PAIRS = new RegExp(`[${UNSPACED}\\uff01-\\uff9f]+`, "g");
 const SCRIPTS_MEET = new RegExp(`(?<=[${UNSPACED}])(?=[A-Za-z0-9_<(\`])|(?<=[A-Za-z0-9_>)\`])(?=[${UNSPACED}])`, "g");
-const NO_MARK = "[\\ufe00-\\ufe0f]|(?=[\\u{10000}-\\u{10ffff}])\\p{M}"; // most of these select the form of an emoji or a kanji
+// Variation selectors, and marks outside the BMP: they are not in COMBINING_MARKS of lexical/analyzers.py either.
+const NO_MARK = "[\\ufe00-\\ufe0f]|(?=[\\u{10000}-\\u{10ffff}])\\p{M}";
 const WORD = new RegExp(`(?:[\\p{L}\\p{N}]|(?!${NO_MARK})\\p{M})+`, "gu");
 const FOLDED = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", þ: "th", ł: "l", ı: "i", ς: "σ", ٱ: "ا", ى: "ي", ة: "ه", ی: "ي", ک: "ك", ə: "e" };
 
@@ -76,7 +77,8 @@ const inside = (groups) => (groups.slice(0, 9).find(Boolean) ?? "").trim();
 
 /**
  * Reads a question as far as possible without an index: its text without quotation marks, its words, and the phrase
- * that must occur if the whole question is in double quotes.
+ * that must occur if the whole question is in double quotes. Invisible characters inside words are left out, as in the
+ * index.
  */
 export function readQuestion(typed) {
   const visible = typed.replace(/[\u00ad\u200b\u2060\ufeff]/g, "");
