@@ -56,9 +56,19 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
     """Parses a command line; ends the process with code 2 if it is wrong.
 
     The question of `semsearch query` may begin with a dash: an unknown flag is the question if there is no other.
+    Arguments that may be missing may also follow an option, `semsearch eval FILE --misses INDEX`: argparse ends their
+    list at the option.
     """
     given, unknown = parser.parse_known_args(arguments)
     parser = getattr(given, "parser", parser)  # that of the subcommand, for its usage
+    following = getattr(given, "following", "")
+    if following and not any(word.startswith("-") for word in unknown):
+        taken = getattr(given, following)
+        if isinstance(taken, list):
+            setattr(given, following, taken + unknown)
+            unknown = []
+        elif taken is None and unknown:
+            setattr(given, following, unknown.pop(0))
     if len(unknown) == 1 and getattr(given, "text", "") is None:
         given.text = unknown.pop()
     if unknown:
@@ -161,6 +171,7 @@ def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:
         help="write questions with the page that most searches opened, for semsearch eval; without a FILE into "
         f"{QUESTIONS}, unless that exists",
     )
+    sub.set_defaults(following="words")
     sub.add_argument("--index", metavar="INDEX", help=_INDEX_OF_RECORDS)
     sub.add_argument("--format", choices=("text", "json", "html"), help="of the report; default: text")
     sub.add_argument(
@@ -199,6 +210,7 @@ def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
 def _add_tune_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
+    sub.set_defaults(following="index")
     sub.add_argument(
         "--config",
         type=Path,
@@ -269,6 +281,7 @@ def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
     place = f"{_INDEX}; or CORPUS=INDEX for each corpus"
     # Without a default, argparse would require one.
     sub.add_argument("index", nargs="*", default=[], metavar="INDEX", help=place)
+    sub.set_defaults(following="index")
     _add_granularity(sub, "page")
     _add_mode(sub)
     sub.add_argument("--min-mrr", type=float, metavar="X", help="exit 1 when MRR@10 is below X")

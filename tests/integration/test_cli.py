@@ -433,6 +433,19 @@ def test_evaluation(run, index_dir, questions):
     assert "hit@1" in run("eval", questions, index_dir, *LEXICAL, "--granularity", "section").stdout
 
 
+def test_an_index_may_follow_an_option(run, index_dir, questions, tmp_path):
+    usual = run("eval", questions, index_dir, *LEXICAL, "--misses").stdout
+    assert run("eval", questions, *LEXICAL, index_dir, "--misses").stdout == usual
+    twice = run("eval", questions, f"one={index_dir}", *LEXICAL, f"one={index_dir}", code=1)
+    sentence(twice, "Two indexes have the name 'one'")
+    sentence(run("tune", questions, "--dry-run", tmp_path / "none", code=1), f"no search index in {tmp_path / 'none'}")
+    assert "unrecognized arguments: more" in run("tune", questions, "--dry-run", index_dir, "more", code=2).stderr
+    store = InsightStore(tmp_path / "insights")
+    store.write([search("project titan", matches=0)])
+    exported = run("insights", "export", "--since", "2026-11-22", tmp_path / "all.parquet", store.folder)
+    assert exported.stdout.startswith("Wrote 1")
+
+
 def test_an_evaluation_counts_the_text_only_answers(run, index_dir, questions):
     found = json.loads(run("eval", questions, index_dir, "--format", "json").stdout)
     assert (found["mode"], found["queries"], found["degraded"]) == ("hybrid", 3, 3)
