@@ -79,6 +79,9 @@ def answer_page(
     manifests = opened.manifests.values()
     homes = [(manifest, _link(manifest, "")) for manifest in manifests]
     query = parameters.get("q", [""])[0]
+    groups = [_facet(field, parameters, body) for field in fields]
+    # What is wrong is not kept, or no later question would succeed.
+    kept: Parameters = {"q": [query]} if complaint else parameters
     language, strings = _strings(next(iter(manifests)).language)
     html = _template("answer.html.jinja").render(
         strings=strings,
@@ -87,9 +90,10 @@ def answer_page(
         query=query,
         complaint=complaint,
         nothing=_text(strings, "none", query=_shortened(query)),
-        facets=[_facet(field, parameters, body) | {"label": _label(strings, field)} for field in fields],
+        facets=[group | {"label": _label(strings, field)} for group, field in zip(groups, fields, strict=True)],
+        hidden=_hidden(kept, groups),
         filtered=any(name.startswith("f.") for name in parameters),
-        unfiltered="?" + urlencode({"q": query}),
+        unfiltered="?" + urlencode(_without_filters({"q": [query], **kept}), doseq=True),
         **(_answer(language, strings, parameters, request, body, opened.manifests) if request and body else {}),
     )
     headers = (("content-security-policy", _POLICY), ("cache-control", "no-store"))
@@ -160,6 +164,20 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
 
 def _changed(parameters: Parameters, changed: Parameters) -> str:
     return "?" + urlencode({**parameters, **changed}, doseq=True)
+
+
+def _without_filters(parameters: Parameters) -> Parameters:
+    return {name: values for name, values in parameters.items() if not name.startswith("f.") and name != "offset"}
+
+
+_OF_ONE_QUESTION = frozenset({"q", "offset", "correct", "include_weak"})
+
+
+def _hidden(parameters: Parameters, groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Returns the parameters that hold for the next question too and have no input in the form, such as `indexes`."""
+    shown = {f"{group['name']}{end}" for group in groups for end in ((".min", ".max") if group["range"] else ("",))}
+    names = [name for name in parameters if name not in shown | _OF_ONE_QUESTION]
+    return [(name, value) for name in names for value in parameters[name]]
 
 
 def _facet(field: Mapping[str, Any], parameters: Parameters, body: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -136,6 +136,7 @@ def test_requests_may_name_a_selection_of_indexes(client):
         assert {result["index"] for result in answer.json()["results"]} == {"cooking"}
     pages = [client.get(f"/api/v1/search.html?q=tokens{more}").text for more in ("", "&indexes=cooking")]
     assert ["Über Auth" in page for page in pages] == [True, False]
+    assert '<input type="hidden" name="indexes" value="cooking">' in pages[1]  # for the next question
     assert pages[0].partition("<main>")[0].count("<a href=") == 2  # every site, not the first one
     wrong = client.get("/api/v1/search?q=keys&indexes=cooking,nobody")
     assert wrong.status_code == 422

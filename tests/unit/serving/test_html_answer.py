@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -125,6 +125,27 @@ def test_empty_fields_of_the_form_are_ignored(api):
     assert status == 200
     assert tree.css("article")
     assert tree.css("form a") == []
+
+
+def test_the_next_question_has_the_filters_and_options_that_the_form_does_not_show(api):
+    def hidden(query):
+        _, tree = page(api, query)
+        return [tuple(field.attributes[name] for name in ("name", "value")) for field in tree.css("[type=hidden]")]
+
+    kept = "limit=1&language=de&f.page.path.prefix=guide%2F&f.tags.not=%22&f.date=2024-03-01&f.date=2022-01-01"
+    of_one = "q=keys&offset=0&correct=false&include_weak=true"
+    assert hidden(f"{of_one}&{kept}&f.status=draft&f.year.min=2020") == parse_qsl(kept)
+    assert hidden("language=de") == [("language", "de")]
+    assert hidden("q=keys&language=de&nonsense=1") == []
+
+
+def test_the_link_without_filters_keeps_the_other_options(api):
+    def link(query):
+        return page(api, query)[1].css_first("form a").attributes["href"]
+
+    assert link("q=keys&f.tags=api&limit=1&offset=1&language=de") == "?q=keys&limit=1&language=de"
+    assert link("f.tags=api") == "?q="
+    assert link("q=keys&f.tags=api&nonsense=1") == "?q=keys"
 
 
 @pytest.mark.parametrize(
