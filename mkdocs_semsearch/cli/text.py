@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from mkdocs_semsearch.artifact import FORMAT, Manifest, OpenIndex
+from mkdocs_semsearch.artifact.fields import as_text
 from mkdocs_semsearch.artifact.manifest import ENCODER, collection_name
 from mkdocs_semsearch.searching.evaluation import Evaluation, JudgedQuery, Tuning
 from mkdocs_semsearch.searching.filter_hints import facet_hints, filter_hints
@@ -64,7 +65,8 @@ def results_text(response: SearchResponse, *, first: int = 1) -> str:
     if response.corrected or response.missing_phrases:
         lines.insert(0, "\n".join(_reading(response)))
     for name, counts in response.facets.items():
-        lines.append(f"{name}: " + (", ".join(f"{item.value} ({item.count})" for item in counts) or "no values"))
+        values = ", ".join(f"{as_text(item.value)} ({item.count})" for item in counts)
+        lines.append(f"{name}: {values or 'no values'}")
     shown, total = len(response.results), response.total_results
     note = " (text-only mode: the embedder does not answer)" if response.degraded else ""
     shown -= sum(result.weak for result in response.results)

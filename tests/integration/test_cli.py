@@ -34,7 +34,7 @@ from tests.warm_python import run_module
 from tests.word_hash import WordHashEmbedder
 
 SEMSEARCH = Path(sys.executable).with_name("semsearch")
-FACETS = declared("tags", "status", "year", "date")
+FACETS = declared("tags", "status", "year", "date", "draft")
 PAGES = (
     made_page(
         "guide/keys.md",
@@ -46,7 +46,7 @@ PAGES = (
     made_page(
         "guide/backup.md",
         "Keep a backup of every database, and of its keys.",
-        facets={"tags": ("operations",), "status": "draft", "year": 2022},
+        facets={"tags": ("operations",), "status": "draft", "year": 2022, "draft": True},
     ),
     made_page("reference/cli.md", "The keys command lists keys."),
 )
@@ -190,6 +190,13 @@ def test_answers_as_text(run, index_dir):
     assert "guide/keys.md:3-9  #part-1" in said
     assert "tags: api (2), security (2)" in said
     assert "of 2 results in " in said
+
+
+def test_facet_values_are_written_as_in_filters_and_json(run, index_dir):
+    arguments = ("--filter", "tags?", "--facet", "draft", "--facet", "date")
+    said = run("query", "--index", index_dir, *arguments).stdout
+    assert "draft: true (1)" in said
+    assert "date: 2024-03-01 (1)" in said
 
 
 def test_answers_as_json_are_the_http_body(run, index_dir):
