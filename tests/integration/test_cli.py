@@ -199,6 +199,13 @@ def test_facet_values_are_written_as_in_filters_and_json(run, index_dir):
     assert "date: 2024-03-01 (1)" in said
 
 
+@pytest.mark.parametrize("there", ["draft=true", "draft=True", "year=2022.0", "date=2024-03-01T10:00"])
+def test_no_filter_is_said_to_have_no_pages_that_has_some(run, index_dir, there):
+    said = run("query", "--index", index_dir, "--filter", there, "--filter", "status=none").stdout
+    assert "Without the filter status=none: 1 result." in said
+    assert "No page has" not in said.partition("\n")[2]
+
+
 def test_answers_as_json_are_the_http_body(run, index_dir):
     arguments = ("--filter", "tags=security,api", "--facet", "tags", "--limit", "1", "--format", "json", *LEXICAL)
     body = json.loads(run("query", "rotate keys", "--index", index_dir, *arguments).stdout)
