@@ -178,6 +178,8 @@ _PREFIXES = (
 _VALUE = r"""(?:"[^"]{0,200}"|'[^']{0,200}'|["']?[^\s"',;&]+)"""
 """What follows the name of a secret: one word, or several in quotes."""
 
+_COOKIE = r"""(?:"[^"]{1,200}"|[^\s;"']*)"""
+
 _OPTION = r"(?:options?|flags?|arguments?|parameters?|switch)(?![^\s.,;:!?)])"
 """Nouns that follow the name of an option, as in *the --token flag*."""
 
@@ -195,6 +197,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"(?<=://)[^/?#\s]+(?=@)"), "[secret]"),
     (re.compile(r"(?<![\w.+%-])[\w.+%-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
     (re.compile(r"\b(bearer|basic)\s+(?=\S*[\d+/=_.-])[\w+/=.~-]{8,}", re.IGNORECASE), r"\1 [secret]"),
+    (
+        re.compile(rf"(cookie:\s{{0,20}})[\w.-]+={_COOKIE}(?:;\s{{0,5}}[\w.-]+(?:={_COOKIE})?)*", re.IGNORECASE),
+        r"\1[secret]",
+    ),
     (
         re.compile(
             rf"((?:{_NAMED})[\w-]{{0,40}}[\"']?\s{{0,20}}(?:=>|[=:])\s{{0,20}})(?:bearer\s+|basic\s+)?{_VALUE}",

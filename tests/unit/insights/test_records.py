@@ -52,6 +52,8 @@ SECRETS = {
     "tool --password 'correct horse battery'": "tool --password [secret]",
     "GOCSPX-abcdefghij1234": "[secret]",
     "sessionid=abc": "sessionid=[secret]",
+    "Cookie: theme=dark; sid=abc; cart=": "Cookie: [secret]",
+    'Set-Cookie: sid="a b"; HttpOnly; Path=/': "Set-Cookie: [secret]",
     "AccountKey=abc==": "AccountKey=[secret]",
 }
 
