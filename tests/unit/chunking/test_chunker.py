@@ -116,6 +116,25 @@ def test_nothing_is_repeated_before_the_title_of_a_note() -> None:
     assert all(c.content.startswith("Warning") for c in found)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('<div class="highlight"><span class="filename">hooks.py</span>', "</div>"),
+        (
+            '<table class="highlighttable"><tr><th colspan="2" class="filename"><span class="filename">hooks.py</span>'
+            '</th></tr><tr><td class="linenos"><pre>1</pre></td><td class="code">',
+            "</td></tr></table>",
+        ),
+    ],
+    ids=["plain", "with line numbers"],
+)
+def test_the_name_of_a_file_is_in_the_chunk_of_its_code(before: str, after: str) -> None:
+    prose = "One more sentence is here. " * 6
+    lines = "\n".join(f"call one two {n}" for n in range(8))
+    html = f"<h2 id=a>A</h2><p>{prose}</p>{before}<pre><code>{lines}</code></pre>{after}"
+    assert [c.content for c in chunks(html, size=38)] == [prose.strip(), f"hooks.py\n\n```\n{lines}\n```"]
+
+
 def test_long_code_is_cut_between_lines_with_closed_fences() -> None:
     code = "\n".join(f"call one two {n}" if n % 5 else "" for n in range(60))
     found = chunks(f'<pre><code class="language-python">{code}</code></pre>', size=40)
