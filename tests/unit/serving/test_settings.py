@@ -67,6 +67,12 @@ def test_flags_take_precedence_over_the_environment():
     assert (settings.index, settings.default_limit, settings.cors_origins) == ("a", 5, ("*",))
 
 
+@pytest.mark.parametrize("words", [("1", "0"), ("true", "false"), ("yes", "no"), ("on", "off"), ("True", "FALSE")])
+def test_a_switch_is_turned_on_and_off_by_the_usual_words(words):
+    read = [ServerSettings.from_environment({"SEMSEARCH_LOG_QUERIES": f" {word} "}).log_queries for word in words]
+    assert read == [True, False]
+
+
 def test_a_switch_that_is_not_on_the_command_line_is_read_from_the_environment():
     environment = {"SEMSEARCH_LOG_QUERIES": "yes"}
     assert ServerSettings.from_environment(environment, log_queries=False).log_queries
