@@ -147,6 +147,7 @@ max_age(5) for rotate_keys("x")
 "access token"
 "token access"
 "carries a token" vault
+"nothing here"
 ""
 "
 検索
