@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mkdocs_semsearch.artifact import open_index
+from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.app import create_app
 from mkdocs_semsearch.serving.live_index import LiveIndex
@@ -126,6 +127,41 @@ def test_min_score_is_the_lowest_score_of_the_whole_answer(client, mode):
         body = client.get(f"{asked}&min_score={lowest}").json()
         assert [result["score"] for result in body["results"]] == [score for score in scores if score >= lowest]
         assert body["total_results"] == len(body["results"]) == sum(part["total_results"] for part in body["indexes"])
+
+
+def shares(answers, part):
+    """Returns how close the best result of each index is to the best of all, 1 for the best."""
+    best = {
+        name: max((result["scores"][part] or 0 for result in answer["results"]), default=0)
+        for name, answer in answers.items()
+    }
+    return {name: value / max(best.values()) for name, value in best.items()}
+
+
+def assert_factors(client, asked, names, factors):
+    """Checks the scores of the root against the scores and factors of every index."""
+    asked = f"/api/v1/search?{asked}&explain=true"
+    answers = {name: client.get(f"/{name}{asked}&limit=10").json() for name in names}
+    expected = factors(answers)
+    results = client.get(f"{asked}&limit=50").json()["results"]
+    for name, answer in answers.items():
+        scores = [result["score"] for result in results if result["index"] == name]
+        own = [result["score"] for result in answer["results"]]
+        assert own
+        assert scores == pytest.approx([score * expected[name] for score in own], abs=2e-6), (asked, name)
+    assert client.get(f"{asked}&limit=1").json()["results"] == results[:1]
+
+
+@pytest.mark.parametrize("question", ["keys oven", "hot keys", "restore the soup", "rotate keys soup"])
+def test_scores_are_merged_by_how_close_each_index_is_to_the_best_one(client, question):
+    def both(answers):
+        words, meaning = shares(answers, "lexical"), shares(answers, "semantic")
+        return {name: SEMANTIC_WEIGHT * meaning[name] + (1 - SEMANTIC_WEIGHT) * words[name] for name in answers}
+
+    names = ("manual", "cooking")
+    assert_factors(client, f"q={question}", names, both)
+    assert_factors(client, f"q={question}&mode=lexical", names, lambda answers: shares(answers, "lexical"))
+    assert_factors(client, f"q={question}&mode=semantic", names, lambda answers: dict.fromkeys(answers, 1))
 
 
 def test_requests_may_name_a_selection_of_indexes(client):
@@ -272,6 +308,7 @@ def test_similarities_of_different_models_are_not_compared(folders, tmp_path):
         assert refused.status_code == 422
         assert "manual: word-hash-64, other: another-model" in refused.json()["error"]["message"]
         assert client.get("/api/v1/search?q=onions+soup").json()["results"][0]["index"] == "other"
+        assert_factors(client, "q=hot+keys", parts, lambda answers: shares(answers, "lexical"))
         assert client.get("/api/v1/search?q=keys&mode=semantic&indexes=other").status_code == 200
 
 
@@ -283,6 +320,7 @@ def test_one_degraded_index_makes_the_whole_answer_degraded(folders):
     }
     with TestClient(create_app(parts)) as client:
         body = client.get("/api/v1/search?q=soup").json()
+        assert_factors(client, "q=hot+keys", parts, lambda answers: shares(answers, "lexical"))
     assert body["degraded"] is True
     assert body["mode"] == "hybrid"
     assert body["results"][0]["index"] == "cooking"
