@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import importlib.util
 import os
 import re
 import shutil
 import stat
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,6 +18,7 @@ import pytest
 from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.errors import EmbedderUnavailableError, IndexWriteError
 from mkdocs_semsearch.indexing import lexical_writer, writers
+from mkdocs_semsearch.indexing.build import BuildOptions, build_index
 from mkdocs_semsearch.indexing.writers import chunk_ids
 from mkdocs_semsearch.searching.filters import Equals
 from mkdocs_semsearch.searching.query import SearchQuery
@@ -51,7 +54,9 @@ def build_id(place, pages=PAGES, **options):
 
 
 def test_the_report_says_what_was_done(place, tmp_path):
+    started = time.perf_counter()
     report = built(place, PAGES, facets=FACETS, cache_dir=tmp_path / "cache")
+    assert 0 < report.seconds <= time.perf_counter() - started
     assert (report.pages, report.chunks, report.embedded, report.reused) == (3, 5, 5, 0)
     assert report.changed
     assert report.graph_method == "exact"
@@ -107,6 +112,37 @@ def test_a_second_build_of_the_same_writes_and_embeds_nothing(place, tmp_path):
     assert str(second).endswith("(unchanged)")
     after = {path: path.stat().st_mtime_ns for path in place.rglob("*") if path.is_file() and path.name != ".lock"}
     assert after == before
+
+
+class HalfEmbedder(WordHashEmbedder):
+    """An embedder whose vectors are half as long."""
+
+    def __init__(self):
+        super().__init__("half")
+        self.identity = dataclasses.replace(self.identity, dimension=32)
+
+    def embed(self, texts, role):
+        halves = super().embed(texts, role)[:, :32] + np.float32(0.01)
+        return halves / np.linalg.norm(halves, axis=1, keepdims=True)
+
+
+def test_a_model_with_vectors_of_another_length_follows_in_the_same_folder(place):
+    pages = [made_page(f"{number}.md", f"word{number} and other{number % 7}") for number in range(40)]
+    for embedder in (WordHashEmbedder(), HalfEmbedder()):
+        assert built(place, pages, embedder=embedder).changed
+        with open_searcher(place, embedder=embedder) as searcher:
+            (first, *_) = searcher.search(SearchQuery("word7 other0", mode="semantic")).results
+        assert first.page.path == "7.md"
+
+
+def test_an_encoder_that_could_not_be_exported_is_when_its_packages_are_installed(place, monkeypatch):
+    def build():
+        return build_index(PAGES, embedder=WordHashEmbedder(), index_dir=place, options=BuildOptions())
+
+    with monkeypatch.context() as without:
+        without.setattr(importlib.util, "find_spec", lambda name: None)
+        assert [build().changed, build().changed] == [True, False]
+    assert [build().changed, build().changed] == [True, False]
 
 
 def test_one_edited_section_embeds_only_its_chunks(place, tmp_path):
