@@ -152,7 +152,7 @@ def assert_factors(client, asked, names, factors):
     assert client.get(f"{asked}&limit=1").json()["results"] == results[:1]
 
 
-@pytest.mark.parametrize("question", ["keys oven", "hot keys", "restore the soup", "rotate keys soup"])
+@pytest.mark.parametrize("question", ["keys oven", "hot keys", "restore the soup", "rotate keys soup", "soup revoke"])
 def test_scores_are_merged_by_how_close_each_index_is_to_the_best_one(client, question):
     def both(answers):
         words, meaning = shares(answers, "lexical"), shares(answers, "semantic")
