@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from mkdocs_semsearch.site.widget_files import (
     RESULTS_PAGE,
     STYLE,
     own_config,
+    place_script_first,
     site_version,
     widget_config,
     withdraw_static,
@@ -173,3 +175,17 @@ def test_version(monkeypatch, environment, version):
 def test_an_own_config_that_browsers_cannot_read_is_an_error(content):
     with pytest.raises(ConfigurationError, match=r"config\.json is not used"):
         own_config(content, "config.json")
+
+
+OURS = f'<script src="../{SCRIPT}" defer></script>'
+OTHER = '<script src="own.js"></script>'
+
+
+@pytest.mark.parametrize("theme", ["search/main.js", "../assets/javascripts/bundle.e71a0d61.min.js"])
+def test_the_script_stands_before_that_of_the_search_of_the_theme(theme):
+    theirs = f'<script src="{theme}"></script>'
+    page = place_script_first(f"<p>x</p>{OTHER}{theirs}{OTHER}{OURS}{OTHER}")
+    scripts = re.findall(r'<script src="([^"]+)"', page)
+    assert scripts == ["own.js", f"../{SCRIPT}", theme, "own.js", "own.js"]
+    for unchanged in (f"{OTHER}{theirs}", f"{OTHER}{OURS}", OTHER, "<p>x</p>"):
+        assert place_script_first(unchanged) == unchanged
