@@ -15,10 +15,13 @@ from mkdocs_semsearch.errors import (
 )
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.admission import Admission, RateLimiter
+from mkdocs_semsearch.serving.metrics import Metrics
 from mkdocs_semsearch.serving.responses import RecentAnswer, RecentAnswers, encode_json, json_response
 from mkdocs_semsearch.serving.wire import MAX_BODY_BYTES
 from tests.api_calls import api_over, handle
+from tests.made_index import built
 from tests.unit.serving.small_index import PAGES, DeadEmbedder, build, open_small
+from tests.word_hash import WordHashEmbedder
 
 ROUTES = ("/api/v1/search?q=a", "/api/v1/facets", "/api/v1/pages/guide/auth.md", "/api/v1/related/guide/auth.md")
 
@@ -411,6 +414,38 @@ def test_metrics_count_requests_and_searches(api, searcher):
     assert "semsearch_index_pages 4" in lines
     names = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     assert len(names) == len(set(names)) > 5
+
+
+def test_metrics_count_searches_without_results_and_with_known_vectors(api):
+    known = "q=keys+that+nobody+asked+for"  # the searcher is that of all tests
+    for address in (known, f"{known}&limit=1", f"{known}&limit=2", "q=zzzz&mode=lexical", "q=tokens&mode=lexical"):
+        get(api, f"/api/v1/search?{address}")
+    lines = get(api, "/metrics").body.decode().splitlines()
+    assert 'semsearch_searches_total{mode="hybrid"} 3' in lines
+    assert 'semsearch_searches_vector_reused_total{mode="hybrid"} 2' in lines
+    assert 'semsearch_searches_without_results_total{mode="hybrid"} 0' in lines
+    assert 'semsearch_searches_without_results_total{mode="lexical"} 1' in lines
+
+
+def test_the_histogram_of_metrics_counts_durations_up_to_each_bound():
+    metrics = Metrics()
+    for seconds in (0.004, 0.005, 0.3, 7):
+        metrics.observe_request(route="search", method="GET", status=200, seconds=seconds)
+    labels = 'stage="request",route="search"'
+    counts = {"0.0025": 0, "0.005": 2, "0.25": 2, "0.5": 3, "5": 3, "+Inf": 4}
+    lines = metrics.render({}).splitlines()
+    for bound, count in counts.items():
+        assert f'semsearch_duration_seconds_bucket{{{labels},le="{bound}"}} {count}' in lines
+    assert f"semsearch_duration_seconds_count{{{labels}}} 4" in lines
+    assert f"semsearch_duration_seconds_sum{{{labels}}} 7.309" in lines
+
+
+def test_names_in_metrics_are_escaped(tmp_path):
+    embedder = WordHashEmbedder('C:\\models\\"new"\n')
+    built(tmp_path / "index", PAGES, embedder=embedder)
+    with open_searcher(tmp_path / "index", embedder=embedder) as opened:
+        text = get(api_over(lambda: opened), "/metrics").body.decode()
+    assert r'model="C:\\models\\\"new\"\n",version=' in text
 
 
 def test_degraded_searches_are_counted(degraded_api):
