@@ -384,9 +384,11 @@ def test_a_message_in_the_log_is_one_line_that_no_terminal_obeys():
     )
     line = TextFormatter("%(levelname)s %(message)s").format(record)
     assert line == "WARNING refused: a  ERROR forged  [31m"
-    record.msg, record.args = "x" * 1_000_000, None
-    assert len(TextFormatter("%(message)s").format(record)) == LONGEST_MESSAGE + 3
-    assert len(JsonFormatter().format(record)) < 2 * LONGEST_MESSAGE
+    record.msg, record.args = f"The index is refused: {'x' * 1_000_000}: its hash is wrong.", None
+    for long in (TextFormatter("%(message)s").format(record), json.loads(JsonFormatter().format(record))["message"]):
+        assert len(long) == LONGEST_MESSAGE + 3
+        assert long.startswith("The index is refused: ")
+        assert long.endswith(": its hash is wrong.")
     try:
         raise ValueError("\x1b[31m red")
     except ValueError:
@@ -394,3 +396,5 @@ def test_a_message_in_the_log_is_one_line_that_no_terminal_obeys():
     said = TextFormatter("%(message)s").format(record)
     assert "\x1b" not in said
     assert "Traceback (most recent call last):\n" in said
+    traceback = json.loads(JsonFormatter().format(record))["traceback"]
+    assert traceback.startswith("Traceback (most recent call last):\n")
