@@ -125,12 +125,14 @@ def copy_bundle(source: Path, target: Path) -> BundleReport:
     """Copies a bundle that `write_bundle` wrote to `source`, in the same order: its folder, then the pointer to it.
 
     Raises:
-        OSError: a file cannot be read or written.
+        OSError: a file cannot be read or written, or `source` lacks a file.
     """
     pointer = json.loads((source / POINTER).read_text(encoding="utf-8"))
     name = pointer["bundle"]
     files = json.loads((source / name / HASHES).read_text(encoding="utf-8"))["files"]
-    changed = not (target / name / HASHES).is_file()
+    if not _is_whole(source / name):
+        raise OSError(f"{source / name} lacks files")
+    changed = not _is_whole(target / name)
     if changed:
         staging = part_of(target / "bundle")
         try:
@@ -147,7 +149,7 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
     files = {path.relative_to(staging).as_posix(): (path.stat().st_size, sha256_of(path)) for path in paths}
     listing = json.dumps({**pointer, "files": files}, ensure_ascii=False, indent=0)
     name = BUNDLE_PREFIX + hashlib.sha256(listing.encode()).hexdigest()[:16]
-    changed = not (target / name / HASHES).is_file()
+    changed = not _is_whole(target / name)
     if changed:
         (staging / HASHES).write_text(listing + "\n", encoding="utf-8")
         _put_in_place(staging, target / name)
@@ -155,7 +157,16 @@ def _publish(staging: Path, target: Path, pointer: dict[str, Any]) -> BundleRepo
 
 
 def _put_in_place(staging: Path, folder: Path) -> None:
-    put_in_place(staging, folder, (folder / HASHES).is_file)
+    put_in_place(staging, folder, lambda: _is_whole(folder))
+
+
+def _is_whole(folder: Path) -> bool:
+    """Returns whether a bundle folder has all its files; one whose removal was interrupted may still have its list."""
+    try:
+        files = json.loads((folder / HASHES).read_text(encoding="utf-8"))["files"]
+        return all((folder / name).stat().st_size == size for name, (size, _) in files.items())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _point_to(target: Path, pointer: dict[str, Any], files: dict[str, Any], *, changed: bool) -> BundleReport:

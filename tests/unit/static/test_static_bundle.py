@@ -245,6 +245,28 @@ def test_pages_without_text_have_an_empty_bundle(tmp_path):
     assert open_static_searcher(tmp_path / "site").search(SearchQuery("anything")).results == ()
 
 
+@pytest.mark.parametrize("content", [None, b"", b"short"])
+def test_a_bundle_whose_removal_was_interrupted_is_not_taken_for_a_whole_one(folder, tmp_path, content):
+    """As when a build is killed while it removes the earlier bundle, and the edit is then undone."""
+    bundle = folder / "site" / write_bundle(folder / "index", folder / "site", table()).name
+    remains = tmp_path / "remains" / bundle.name
+    shutil.copytree(bundle, remains)
+    shutil.copyfile(folder / "site" / "static.json", tmp_path / "remains" / "static.json")
+    (remains / "core.bin").unlink()
+    if content is not None:
+        (remains / "core.bin").write_bytes(content)
+    with pytest.raises(OSError, match="lacks files"):
+        copy_bundle(tmp_path / "remains", tmp_path / "other")
+    assert not (tmp_path / "other" / "static.json").exists()
+    for write in (
+        lambda: copy_bundle(folder / "site", tmp_path / "remains"),
+        lambda: write_bundle(folder / "index", tmp_path / "remains", table()),
+    ):
+        (remains / "fields.bin").unlink()
+        assert write().changed
+        assert open_static_searcher(tmp_path / "remains").search("rotate keys")[0].page.path == "keys.md"
+
+
 def test_two_processes_that_copy_one_bundle_leave_a_whole_copy(folder, tmp_path):
     with ThreadPoolExecutor(4) as pool:
         for _ in range(10):
