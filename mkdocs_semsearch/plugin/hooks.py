@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 
-from mkdocs_semsearch.errors import ConfigurationError, SemsearchError
+from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.plugin.options import SemsearchConfig, check_place
 from mkdocs_semsearch.plugin.preview import (
     Preview,
@@ -227,7 +227,10 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if self._depth > 0:
             return
         embedded_early = self._stop_early()
-        publish_assets(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
+        try:
+            publish_assets(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
+        except OSError as error:
+            raise _unwritten(error, config) from error
         complete = self._pages.finish()
         if self._serving:
             self._index_preview(config)
@@ -297,16 +300,19 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             if settings.related:
                 write_related_links(site_dir, settings)
             written = publish_search(site_dir, settings, self._embedder())
+            if written is None and settings.static.mode == "auto":
+                widget_files.withdraw_static(site_dir)
             findings = self._findings(settings)
         except SemsearchError as error:
             raise PluginError(f"semsearch: {error}") from error
+        except OSError as error:
+            raise _unwritten(error, config) from error
         finally:
             progress.close()
         if written is not None:
             level = logging.INFO if written.semantic else logging.WARNING
             log.log(logging.DEBUG if settings.static.mode == "auto" else level, f"Wrote {written}")
         elif settings.static.mode == "auto":
-            widget_files.withdraw_static(site_dir)
             log.info(
                 f"The site has more than {MOST_CHUNKS_IN_BROWSER} chunks: it needs a server for the search. "
                 "`static: true` writes the files for a search in the browser anyway."
@@ -387,6 +393,12 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 "The search does not work in this preview, because it was started without this plugin: "
                 "start `mkdocs serve` again"
             )
+
+
+def _unwritten(error: OSError, config: MkDocsConfig) -> PluginError:
+    """Returns the error for a file of the search box; a full disk does not say which one it is."""
+    what = f"{error.filename or config.site_dir} could not be written ({reason(error)})"
+    return PluginError(f"semsearch: {what}: make room or allow writing there, then build again.")
 
 
 def _add_widget(config: MkDocsConfig) -> None:

@@ -255,6 +255,34 @@ def test_failing_embedder_is_a_sentence(site):
     assert "Traceback" not in output
 
 
+def test_a_script_of_the_search_box_that_cannot_be_written_is_a_sentence(site):
+    site.add_hook(
+        "import pathlib\n"
+        "def on_post_build(config):\n"
+        "    script = pathlib.Path(config.site_dir, 'assets/semsearch/dialog.js')\n"
+        "    script.unlink()\n"
+        "    script.mkdir()\n"
+    )
+    output = site.build(fails=True)
+    assert "dialog.js could not be written" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("case", ["languages", "withdrawn"])
+def test_a_config_of_the_search_box_that_finds_the_disk_full_is_a_sentence(site, case):
+    site.write({"de.md": "---\nlanguage: de\n---\n# Seite\n\nEine zweite Seite.\n"} if case == "languages" else {})
+    site.add_hook(
+        "from mkdocs_semsearch.site import publishing, widget_files\n"
+        "def full(*_):\n"
+        "    raise OSError(28, 'No space left on device')\n"
+        "widget_files.replace_file = full\n"
+        f"publishing.MOST_CHUNKS_IN_BROWSER = {0 if case == 'withdrawn' else 15000}\n"
+    )
+    output = site.build(fails=True)
+    assert f"{site.site_dir} could not be written (No space left on device): make room" in output
+    assert "Traceback" not in output
+
+
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
