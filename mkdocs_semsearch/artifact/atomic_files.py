@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -15,6 +16,9 @@ and indexers do, prevents renaming it for a moment."""
 
 _SECONDS_OF_A_PART = 3600
 """Age from which an unfinished file or folder counts as left by a killed process; chosen, not measured."""
+
+_PART = re.compile(r"\.\d+-[0-9a-f]+\.part$")
+"""End of the name of an unfinished file, see `part_of`."""
 
 
 def rename(path: Path, target: Path) -> None:
@@ -53,7 +57,7 @@ def remove_old_parts(folder: Path, name: str = "") -> None:
     before = time.time() - _SECONDS_OF_A_PART
     with contextlib.suppress(OSError):  # there is no such folder, or it cannot be listed
         for entry in list(folder.iterdir()):
-            if not entry.name.startswith(start) or entry.suffix != ".part":
+            if not entry.name.startswith(start) or not _PART.search(entry.name):
                 continue
             with contextlib.suppress(OSError):  # its writer has moved it, or it belongs to another user
                 if entry.stat().st_mtime < before:

@@ -266,7 +266,7 @@ def _of_site(store: InsightStore, site: str | None, since: str, argument: str) -
 
 
 def _export_queries(searches: Sequence[Search], name: str) -> str:
-    from mkdocs_semsearch.artifact.atomic_files import replace_file
+    from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_file
     from mkdocs_semsearch.insights.questions import labelled_questions
 
     file = Path(name or QUESTIONS)
@@ -279,6 +279,7 @@ def _export_queries(searches: Sequence[Search], name: str) -> str:
     if not found:
         raise SemsearchError(f"Nothing is written into {file}: there is no question for which readers agree on a page.")
     try:
+        remove_old_parts(file.parent, file.name)
         replace_file(file, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found))
     except OSError as error:
         raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None

@@ -17,7 +17,7 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 
-from mkdocs_semsearch.artifact.atomic_files import replace_file
+from mkdocs_semsearch.artifact.atomic_files import remove_old_parts, replace_file
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
 from mkdocs_semsearch.insights.search_records import Search
 
@@ -295,6 +295,7 @@ class InsightStore:
                 raise SemsearchError(f"{file} exists and is not a Parquet file: name another file, or delete it.")
             content = io.BytesIO()
             pq.write_table(pa.table(columns), content)
+            remove_old_parts(file.parent, file.name)
             replace_file(file, content.getvalue())
         except OSError as error:
             raise SemsearchError(f"{file} cannot be written: {reason(error)}.") from None

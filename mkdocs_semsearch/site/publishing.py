@@ -193,6 +193,7 @@ def write_related_links(site_dir: Path, settings: Settings) -> None:
 
     folder = theme_dir() / ASSETS
     template = Environment(loader=FileSystemLoader(folder), autoescape=True).get_template("related.html")
+    remove_old_parts(site_dir)  # MkDocs keeps hidden files at the top of a site, so they would be published
     with open_searcher(settings.index_dir, store_url=settings.store.url) as searcher:
         for path, url in searcher.page_urls():
             file = site_dir / _file_of(url)

@@ -266,10 +266,13 @@ def write_parts(path: Path, made_with: bytes, parts: Parts) -> None:
     )
     part = part_of(path)
     remove_old_parts(path.parent, path.name)
-    with contextlib.suppress(OSError):
+    try:
         with part.open("wb") as stream:
             stream.writelines((_checksum(made_with, content), content))
         rename(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def _checksum(made_with: bytes, content: bytes | memoryview) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def test_every_page_links_to_its_nearest(tmp_path: Path, theme: str, directory_u
         assert "<fork>" not in block
     hidden = site.site_dir / ("hidden/index.html" if directory_urls else "hidden.html")
     assert not BLOCK.search(hidden.read_text(encoding="utf-8"))
+
+
+def test_the_part_of_a_killed_build_does_not_stay_in_the_site(tmp_path: Path) -> None:
+    site = DocsSite(tmp_path, options={"related": {"count": 1}}).write(PAGES)
+    site.build()
+    part = site.site_dir / ".index.html.1-a.part"
+    part.touch()
+    os.utime(part, (1, 1))
+
+    site.build()
+
+    assert not part.exists()
 
 
 def test_without_the_option_pages_stay_as_they_are(tmp_path: Path) -> None:

@@ -287,6 +287,14 @@ def test_parts_of_killed_writers_are_removed_and_those_of_running_ones_are_kept(
     remove_old_parts(tmp_path / "nowhere")
 
 
+def test_hidden_files_of_others_are_no_parts(tmp_path):
+    for name in (".notes.part", ".2024.part", ".a.1-z.part"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1, 1))
+    remove_old_parts(tmp_path)
+    assert len(hidden(tmp_path)) == 3
+
+
 @pytest.mark.parametrize("name", ["x" * 255, "長" * 77 + ".html"])
 def test_a_file_may_have_the_longest_name(tmp_path, name):
     old = part_of(tmp_path / name)

@@ -252,6 +252,14 @@ def test_an_export_that_fails_leaves_the_earlier_file(store, tmp_path, monkeypat
     assert {path.name for path in tmp_path.glob(".*")} == set()
 
 
+def test_an_export_removes_the_part_of_a_killed_one(store, tmp_path):
+    part = tmp_path / ".searches.parquet.1-a.part"
+    part.touch()
+    os.utime(part, (1, 1))
+    store.export(tmp_path / "searches.parquet")
+    assert not part.exists()
+
+
 def test_the_recorder_writes_all_that_waits_when_it_is_closed(store):
     recorder = Recorder(store)
     recorder.start()

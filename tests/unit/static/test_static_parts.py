@@ -20,7 +20,7 @@ from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static import tuning
 from mkdocs_semsearch.static.bundle import cut_shards, shard_of
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
-from mkdocs_semsearch.static.earlier import Shards
+from mkdocs_semsearch.static.earlier import NO_PARTS, Shards, write_parts
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
 from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
 from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules
@@ -269,3 +269,12 @@ def test_a_table_is_tuned_without_a_cache_that_can_be_written(tmp_path, training
     (tmp_path / "cache").touch()
     assert tuned(tmp_path, tmp_path / "cache").fingerprint == tuned(tmp_path, tmp_path / "other").fingerprint
     assert len(trainings) == 2
+
+
+def test_parts_that_cannot_be_written_leave_nothing_behind(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mkdocs_semsearch.static.earlier.rename", full)
+    write_parts(tmp_path / "parts.bin", b"code", NO_PARTS)
+    assert list(tmp_path.iterdir()) == []
