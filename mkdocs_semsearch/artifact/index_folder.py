@@ -312,7 +312,10 @@ def _is_manifest(path: Path) -> bool:
 
 
 def _flush(folder: Path) -> tuple[IndexedFile, ...]:
-    """Writes all files to disk before the manifest names them, and returns their list."""
+    """Writes all files to disk before the manifest names them, and returns their list.
+
+    Hidden files are left out: a thread of Tantivy may still create a lock file, which many hosts do not serve.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     def flushed(path: Path) -> IndexedFile:
@@ -321,7 +324,7 @@ def _flush(folder: Path) -> tuple[IndexedFile, ...]:
         return IndexedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path))
 
     with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as pool:  # one after the other, each would wait for the disk
-        files = tuple(pool.map(flushed, sorted(p for p in folder.rglob("*") if p.is_file())))
+        files = tuple(pool.map(flushed, sorted(p for p in folder.rglob("[!.]*") if p.is_file())))
     for inner in (*(p for p in folder.rglob("*") if p.is_dir()), folder):
         _sync_folder(inner)
     return files

@@ -58,6 +58,15 @@ def test_the_manifest_lists_every_file_with_size_and_hash(index_dir):
     assert hidden(index_dir) == []
 
 
+def test_a_lock_file_that_tantivy_creates_late_is_not_part_of_the_build(tmp_path):
+    def write(folder):
+        manifest = writer(OLD, "")(folder)
+        (folder / "lexical" / ".tantivy-meta.lock").touch()
+        return manifest
+
+    assert [file.path for file in publish_build(tmp_path, OLD, write).files] == ["data", "lexical/meta"]
+
+
 def test_the_previous_build_is_kept(index_dir):
     publish(index_dir, NEW)
     assert visible(index_dir) == [OLD, NEW, "manifest.json"]
