@@ -83,7 +83,7 @@ def _reading(response: SearchResponse) -> list[str]:
         does = "Showing results" if response.total_results else "Searched"
         lines.append(f"{does} for {read} (add --literal for {typed} as typed).")
     if response.missing_phrases:
-        phrases = ", ".join(f"“{phrase.strip(chr(34))}”" for phrase in response.missing_phrases)
+        phrases = ", ".join(f"“{phrase}”" for phrase in response.missing_phrases)
         lines.append(f"No phrase {phrases}{': nearest results' if response.results else ''}.")
     return lines
 

@@ -157,7 +157,7 @@ def _notes(strings: Mapping[str, str], parameters: Parameters, body: Mapping[str
             }
         )
     if missing and found:
-        phrases = ", ".join(_text(strings, "quoted", phrase=phrase.strip('"')) for phrase in missing)
+        phrases = ", ".join(_text(strings, "quoted", phrase=phrase) for phrase in missing)
         notes.append({"text": _text(strings, "missing", phrases=phrases)})
     return notes
 

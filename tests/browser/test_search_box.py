@@ -613,11 +613,11 @@ def test_a_lone_quotation_mark_is_no_question(page, site):
 
 
 def test_a_missing_phrase_is_shown(page, site):
-    site.sidecar.change = lambda body: body | {"missing_phrases": ["rotate everything"]}
-    page.goto(site.url + "#semsearch=%22rotate+everything%22+token")
+    site.sidecar.change = lambda body: body | {"missing_phrases": ['"rotate" everything']}
+    page.goto(site.url + "#semsearch=%C2%AB%22rotate%22+everything%C2%BB+token")
     notice = page.locator("[data-semsearch=notice]")
-    notice.get_by_text("“rotate everything” occurs nowhere here").wait_for()
-    said = "3 results. “rotate everything” occurs nowhere here. These come closest."
+    notice.get_by_text('“"rotate" everything” occurs nowhere here').wait_for()
+    said = '3 results. “"rotate" everything” occurs nowhere here. These come closest.'
     expect(page.locator("[data-semsearch=status]")).to_have_text(said)
     page.fill(INPUT, "install")
     site.sidecar.change = lambda body: body

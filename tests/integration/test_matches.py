@@ -92,6 +92,8 @@ def test_command_line_shows_corrections(capsys, index_dir):
     assert text.startswith("Showing results for restore (add --literal for resstore as typed).\n")
     assert said(capsys, index_dir, "resstore", "--no-correct").startswith("Nothing found here for “resstore”.\n")
     assert said(capsys, index_dir, '"keys of nobody"').startswith("No phrase “keys of nobody”: nearest results.\n")
+    inner = said(capsys, index_dir, '«"keys" of nobody»')
+    assert inner.startswith('No phrase “"keys" of nobody”: nearest results.\n')
 
 
 def test_corrections_without_results_do_not_speak_of_results(capsys, index_dir, api):
@@ -145,9 +147,9 @@ def test_results_page_shows_corrections(api):
     tree = page(api, "q=resstore&mode=lexical")
     assert tree.css_first("[role=status]").text() == "Showing results for restore Search for resstore instead"
     assert page(api, links(tree)["Search for resstore instead"][1:]).css("article") == []
-    assert (
-        "“keys of nobody” occurs nowhere here" in page(api, "q=%22keys+of+nobody%22").css_first("[role=status]").text()
-    )
+    for asked, shown in (('"keys of nobody"', "keys of nobody"), ('«"keys" of nobody»', '"keys" of nobody')):
+        told = page(api, urlencode({"q": asked})).css_first("[role=status]").text()
+        assert f"“{shown}” occurs nowhere here" in told
 
 
 @pytest.fixture(scope="module")

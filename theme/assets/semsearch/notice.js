@@ -20,7 +20,7 @@ export function fill(bar, { store, t, ask }) {
     if (bar.hidden) return;
     const { corrected, missing, query, total } = answer;
     const typed = Object.keys(corrected);
-    const phrases = missing.map((phrase) => t("quoted", { phrase: phrase.replace(/^"|"$/g, "") })).join(", ");
+    const phrases = missing.map((phrase) => t("quoted", { phrase })).join(", ");
     replace(
       bar,
       typed.length > 0 && [
