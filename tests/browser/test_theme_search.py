@@ -127,6 +127,29 @@ def test_a_field_of_ones_own_passes_on_what_is_typed(page, configure, serving):
         expect(page.locator(INPUT)).to_have_value("rotate")
 
 
+def test_a_site_names_the_keys_that_open_the_dialog(page, configure, serving):
+    with serving.SiteServer(configure("readthedocs", shortcut=["/"])) as server:
+        read_config(page, server.url)
+        page.keyboard.press("Control+k")
+        page.wait_for_timeout(300)
+        assert page.locator(DIALOG).count() == 0
+        page.keyboard.press("/")
+        page.locator(DIALOG).wait_for()
+
+
+@pytest.mark.parametrize("shortcut", [False, ["/"]])
+def test_the_themes_search_works_where_its_key_is_left_to_it(page, configure, serving, shortcut):
+    with serving.SiteServer(configure(shortcut=shortcut)) as server:
+        read_config(page, server.url)
+        page.keyboard.press("s")
+        page.locator("#mkdocs_search_modal.show").wait_for()
+        field, found = page.locator("#mkdocs-search-query"), page.locator("#mkdocs-search-results article")
+        field.press_sequentially("rotate")
+        until(page, lambda: field.press("End") or found.count())  # each key asks again, once the theme has its index
+        assert page.locator(DIALOG).count() == 0
+        assert page.problems == []
+
+
 def test_an_early_click_opens_the_themes_search_if_triggers_are_left_to_the_theme(page, configure, serving):
     held = []
     with serving.SiteServer(configure("material", triggers=False)) as server:

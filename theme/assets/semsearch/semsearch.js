@@ -224,7 +224,9 @@
     const triggers = document.querySelectorAll(TRIGGERS);
     if (allowed("mod+k"))
       triggers.forEach((trigger) => trigger.setAttribute("aria-keyshortcuts", mac ? "Meta+K" : "Control+K"));
-    if (config.triggers === false) theme.giveBack();
+    // The key of MkDocs' own theme opens its own search if it is left to it.
+    const isLeft = document.getElementById("mkdocs_search_modal") && !allowed("theme");
+    if (config.triggers === false || isLeft) theme.giveBack();
     if (!triggers.length && config.button !== false) call("addButton", host, config, allowed("mod+k") && (mac ? "⌘K" : "Ctrl K"));
   });
   const arrive = () => {
