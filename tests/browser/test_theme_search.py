@@ -127,6 +127,57 @@ def test_a_field_of_ones_own_passes_on_what_is_typed(page, configure, serving):
         expect(page.locator(INPUT)).to_have_value("rotate")
 
 
+@pytest.mark.parametrize("key", ["Enter", "ArrowDown"])
+@pytest.mark.parametrize("theme", ["readthedocs", "material"])
+def test_a_key_in_the_themes_field_opens_the_dialog_and_escape_leads_back(page, build_site, serving, theme, key):
+    with serving.SiteServer(build_site(theme)) as server:
+        read_config(page, server.url)
+        field = page.locator(TRIGGERS[theme])
+        field.focus()
+        page.keyboard.press(key)
+        page.locator(DIALOG).wait_for()
+        page.keyboard.press("Escape")
+        page.locator(DIALOG).wait_for(state="hidden")
+        expect(field).to_be_focused()
+        assert page.url == server.url
+
+
+def test_a_key_that_a_site_has_chosen_in_mkdocs_opens_the_dialog_instead_of_the_usual_one(page, configure, serving):
+    site = configure()
+    home = site / "index.html"
+    home.write_text(home.read_text("utf-8").replace('"search": 83', '"search": 70'), "utf-8")
+    with serving.SiteServer(site) as server:
+        read_config(page, server.url)
+        page.keyboard.press("s")
+        page.wait_for_timeout(300)
+        assert page.locator(DIALOG).count() == 0
+        page.keyboard.press("f")
+        page.locator(DIALOG).wait_for()
+
+
+def test_a_link_in_a_page_opens_the_dialog_with_its_search(page, configure, serving):
+    site = configure()
+    home = site / "index.html"
+    link = '<a id="find" href="#semsearch=rotate&f.tags=security">Find</a>'
+    home.write_text(home.read_text("utf-8").replace("<h1", f"{link}<h1", 1), "utf-8")
+    with serving.SiteServer(site) as server:
+        page.goto(server.url)
+        page.locator("#find").click()
+        expect(page.locator(INPUT)).to_have_value("rotate")
+        page.get_by_role("button", name="Remove filter Tags: security").wait_for()
+
+
+def test_screen_readers_are_told_the_key_that_opens_the_dialog_where_it_does(page, configure, serving):
+    trigger = page.locator(TRIGGERS["mkdocs"])
+    with serving.SiteServer(configure()) as server:
+        page.goto(server.url)
+        expect(trigger).to_have_attribute("aria-keyshortcuts", "Control+K")
+        server.settings["shortcut"] = ["/"]
+        read_config(page, server.url)
+        page.wait_for_timeout(300)
+        assert trigger.get_attribute("aria-keyshortcuts") is None
+
+
 def test_a_site_names_the_keys_that_open_the_dialog(page, configure, serving):
     with serving.SiteServer(configure("readthedocs", shortcut=["/"])) as server:
         read_config(page, server.url)
