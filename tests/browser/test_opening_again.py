@@ -39,6 +39,16 @@ def test_a_dialog_that_opens_again_at_once_searches_again(page, site):
     assert not page.evaluate("document.documentElement.classList.contains('semsearch-open')")
 
 
+def test_what_is_typed_after_opening_again_replaces_the_last_question(page, site):
+    ask(page, site, "token")
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    page.keyboard.press("Control+k")
+    page.locator(OPTION).first.wait_for()
+    page.keyboard.type("install")
+    expect(page.locator(INPUT)).to_have_value("install")
+
+
 def test_a_site_can_close_the_dialog_as_soon_as_it_opens(page, site):
     page.goto(site.url)
     page.evaluate(EVENTS)

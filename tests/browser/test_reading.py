@@ -143,6 +143,15 @@ def test_links_are_copied_with_a_button_and_with_the_key(page, site):
     assert page.evaluate(CLIPBOARD) == "rotate token"
 
 
+def test_text_selected_in_the_preview_is_copied(page, site):
+    page.context.grant_permissions(["clipboard-read"])
+    ask(page, site, "rotate token")
+    page.locator(PREVIEW).get_by_role("navigation").wait_for()
+    page.locator(f"{PREVIEW} .ss-title").click(click_count=3)
+    page.keyboard.press("Control+c")
+    assert page.evaluate(CLIPBOARD).strip() == "Tokens"
+
+
 def test_a_copy_that_the_browser_refuses_does_not_change_the_next_one(page, site):
     page.context.grant_permissions(["clipboard-read"])
     ask(page, site, "rotate token")

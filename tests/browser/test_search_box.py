@@ -212,6 +212,9 @@ def test_arrow_keys_home_end_and_new_tab(page, site):
     assert chosen(page) == 0
     page.keyboard.press("Home")  # of the text, until the reader has moved in the list
     assert page.locator(INPUT).evaluate("field => field.selectionStart") == 0
+    page.keyboard.press("End")
+    assert page.locator(INPUT).evaluate("field => field.selectionStart") == len("token")
+    assert chosen(page) == 0
     page.keyboard.press("ArrowUp")
     assert chosen(page) == last
     page.keyboard.press("ArrowDown")
@@ -224,6 +227,24 @@ def test_arrow_keys_home_end_and_new_tab(page, site):
         page.keyboard.press("Control+Enter")
     opened.value.wait_for_url("**/guide/auth/**")
     assert page.locator("dialog[open]").count() == 1
+
+
+def test_keys_that_select_text_leave_the_active_row_alone(page, site):
+    ask(page, site, "token")
+    page.keyboard.press("ArrowDown")
+    for key in ("Home", "ArrowDown", "ArrowUp", "PageDown"):
+        page.keyboard.press(f"Shift+{key}")
+        assert chosen(page) == 1, key
+    page.keyboard.press("Shift+Home")
+    assert page.locator(INPUT).evaluate("field => [field.selectionStart, field.selectionEnd]") == [0, len("token")]
+
+
+def test_arrow_keys_lead_from_the_filters_above_into_the_list(page, site):
+    page.goto(site.url + "#semsearch=token&f.tags=api")
+    page.get_by_role("button", name="Remove filter Tags: api").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(INPUT)).to_be_focused()  # whose active row a screen reader says
+    assert chosen(page) == 1
 
 
 def many_pages(number):
@@ -323,6 +344,26 @@ def test_keys_and_typing_go_on_after_a_facet_was_ticked(page, site):
     assert box.evaluate("box => box === document.activeElement")
     page.keyboard.type("x")
     assert page.locator(INPUT).input_value() == "tokensx"
+
+
+def test_backspace_corrects_the_question_after_a_facet_was_ticked(page, site):
+    ask(page, site, "tokens")
+    box = page.locator("#semsearch-facets").get_by_label("api")
+    box.focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Remove filter Tags: api").wait_for()
+    page.keyboard.press("Backspace")
+    expect(page.locator(INPUT)).to_have_value("token")
+
+
+@pytest.mark.parametrize("modifier", ["Control", "Shift"])
+def test_a_click_for_another_tab_or_window_leaves_the_dialog_open(page, site, modifier):
+    ask(page, site, "deploy revoke")
+    with page.context.expect_page() as opened:
+        page.locator(OPTION).first.click(modifiers=[modifier])
+    opened.value.wait_for_url("**/guide/auth/#tokens")
+    assert page.locator("dialog[open]").count() == 1
+    assert page.url.startswith(site.url + "#semsearch=deploy")
 
 
 def test_enter_before_the_answer_opens_the_best_result_of_the_question_typed(page, site):
@@ -1002,6 +1043,17 @@ def test_focus_stays_inside_and_returns(page, site):
     page.locator("dialog").wait_for(state="hidden")
     expect(trigger).to_be_focused()
     assert page.problems == []
+
+
+def test_the_field_can_be_cleared_with_a_button(page, site):
+    ask(page, site, "token")
+    clear = page.get_by_role("button", name="Clear the search field")
+    clear.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("")
+    expect(page.locator(INPUT)).to_be_focused()
+    expect(page.locator(OPTION)).to_have_count(0)
+    expect(clear).to_be_hidden()
 
 
 def test_scrolling_is_locked_and_nothing_moves(page, site):
