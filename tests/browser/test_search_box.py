@@ -1045,6 +1045,16 @@ def test_focus_stays_inside_and_returns(page, site):
     assert page.problems == []
 
 
+def test_a_press_beside_the_dialog_closes_it_and_gives_the_focus_back(page, site):
+    page.goto(site.url)
+    trigger = page.locator("[data-bs-target='#mkdocs_search_modal']")
+    trigger.click()
+    page.locator(INPUT).wait_for()
+    page.mouse.click(4, 700)
+    page.locator("dialog").wait_for(state="hidden")
+    expect(trigger).to_be_focused()
+
+
 def test_the_field_can_be_cleared_with_a_button(page, site):
     ask(page, site, "token")
     clear = page.get_by_role("button", name="Clear the search field")

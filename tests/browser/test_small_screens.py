@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.asking import DRAWN, GROUPS, INPUT, OPTION, put_question
 from tests.integration.sites import THEMES
@@ -147,6 +148,36 @@ def test_messages_are_announced_while_the_sheet_of_filters_is_open(phone, build_
         said = phone.locator("[data-semsearch=alert]", has_text="Search is unavailable")
         said.wait_for(state="attached")
         assert not said.evaluate("line => line.closest('[inert]')")
+
+
+def test_keys_stay_in_the_sheet_of_filters_until_it_closes(page, build_site, serving):
+    with serving.SiteServer(build_site()) as server:
+        page.set_viewport_size({"width": 360, "height": 700})
+        page.goto(server.url + "#semsearch=token")
+        page.locator(OPTION).first.wait_for()
+        filters = page.get_by_role("button", name="Filters", exact=True)
+        filters.press("Enter")
+        first = page.get_by_role("button", name="Close the filters")
+        last = page.get_by_role("button", name="Show 3 results")
+        expect(first).to_be_focused()
+        page.keyboard.press("Shift+Tab")
+        expect(last).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(first).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(filters).to_be_focused()
+
+
+def test_a_tap_on_a_value_does_not_open_the_keyboard(phone, build_site, serving):
+    with serving.SiteServer(build_site()) as server:
+        phone.goto(server.url)
+        phone.evaluate("semsearch.open()")
+        phone.locator(".ss-chip").first.wait_for()
+        phone.locator(INPUT).evaluate("field => field.blur()")  # as when the reader puts the keyboard away
+        phone.locator(".ss-chip", has_text="api").tap()
+        phone.wait_for_function(f"{GROUPS} === 2")
+        phone.evaluate(DRAWN)
+        expect(phone.locator(INPUT)).not_to_be_focused()
 
 
 def test_keys_scroll_the_sheet_and_the_focus_is_never_under_its_foot(page, build_site, serving):
