@@ -1217,6 +1217,25 @@ def test_the_address_reproduces_the_search(page, site, browser):
     other.context.close()
 
 
+def test_a_dialog_that_a_link_has_opened_leaves_the_address(page, site):
+    page.goto(site.url + "#semsearch=token")
+    page.locator(OPTION).first.wait_for()
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="hidden")
+    expect(page).to_have_url(site.url)
+
+
+def test_closing_leaves_the_place_in_the_page_in_the_address(page, site):
+    ask(page, site, "token", path="guide/auth/#limits")
+    page.wait_for_function("location.hash === '#semsearch=token'")
+    page.fill(INPUT, "")
+    page.locator(OPTION).first.wait_for(state="hidden")
+    page.wait_for_function("location.hash === '#limits'")
+    put_question(page, "token")
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(site.url + "guide/auth/#limits")
+
+
 def test_a_dialog_that_the_browser_closes_leaves_the_address(page, site):
     """On Android, Back can close a dialog without the event that could be cancelled."""
     ask(page, site, "rotate the token")
@@ -1245,6 +1264,34 @@ def test_back_from_a_result_returns_to_its_row(page, site):
     page.go_back()
     expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
     page.reload()
+    expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
+
+
+def test_a_reader_who_moves_on_after_back_is_not_taken_to_the_opened_row_again(page, site):
+    ask(page, site, "token")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    opened = page.locator("[role=option][aria-selected=true]").get_attribute("href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(opened)
+    page.go_back()
+    expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.get_by_text("2 more on this page").dispatch_event("click")  # the pointer would move the active row
+    page.locator(".ss-expanded").wait_for()
+    page.evaluate(DRAWN)
+    assert chosen(page) == 0
+
+
+def test_back_from_a_less_related_result_returns_to_its_row(page, site):
+    ask(page, site, "token")
+    page.get_by_text("Less related (1)").click()
+    link = page.locator("[role=group][aria-label='Tabs and details'] [role=option]").first
+    opened = link.get_attribute("href")
+    link.click()
+    page.wait_for_url(opened)
+    page.go_back()
     expect(page.locator("[role=option][aria-selected=true]")).to_have_attribute("href", opened)
 
 
@@ -1278,6 +1325,16 @@ def test_a_result_on_this_page_is_a_jump(page, site):
     page.wait_for_function("location.hash === '#tokens'")
     assert page.evaluate("window.sameDocument")
     page.wait_for_function("scrollY > 0")
+    assert page.locator("dialog[open]").count() == 0
+
+
+def test_back_from_a_jump_on_this_page_leads_to_the_page_alone(page, site):
+    ask(page, site, "deploy revoke", path="guide/auth/")
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#tokens'")
+    page.go_back()
+    expect(page).to_have_url(site.url + "guide/auth/")
+    page.evaluate(DRAWN)
     assert page.locator("dialog[open]").count() == 0
 
 
