@@ -1385,6 +1385,47 @@ def test_recent_searches_follow_what_another_tab_has_done(page, site, elsewhere,
     assert page.evaluate("localStorage.getItem('semsearch:/')") == kept
 
 
+def test_recent_searches_are_the_last_six_different_questions(page, site):
+    def opened():
+        page.locator(OPTION).first.wait_for()
+        page.wait_for_function("document.querySelector('semsearch-dialog').recents")
+        page.keyboard.press("Enter")
+        page.locator("dialog").wait_for(state="hidden")
+        return page.evaluate("JSON.parse(localStorage.getItem('semsearch:/'))")
+
+    page.goto(site.url)
+    page.evaluate('localStorage.setItem(\'semsearch:/\', \'["token", "b", "c", "d", "e", "f"]\')')
+    ask(page, site, "rotate ")
+    assert opened() == ["rotate", "token", "b", "c", "d", "e"]
+    ask(page, site, "token")
+    assert opened() == ["token", "rotate", "b", "c", "d", "e"]
+    page.goto(site.url + "#semsearch=&f.tags=setup")  # no words that could be asked again
+    assert opened() == ["token", "rotate", "b", "c", "d", "e"]
+
+
+def test_a_recent_search_that_is_removed_by_key_passes_the_focus_to_the_field(page, site):
+    page.goto(site.url)
+    page.evaluate("localStorage.setItem('semsearch:/', '[\"token\", \"rotate\"]')")
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="Remove “token”").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".ss-query")).to_have_text(["rotate"])
+    expect(page.locator(INPUT)).to_be_focused()
+
+
+def test_a_site_can_keep_no_searches(page, configure, serving):
+    with serving.SiteServer(configure(recents=False)) as server:
+        ask(page, server, "rotate")
+        page.wait_for_function("document.querySelector('semsearch-dialog').recents")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/guide/auth/**")
+        assert page.evaluate("localStorage.length") == 0
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        page.get_by_text("Ask a question or type a word.").wait_for()
+        assert page.get_by_role("button", name="Keep recent searches").count() == 0
+
+
 def test_the_dialog_dispatches_its_events(page, site):
     page.goto(site.url)
     page.evaluate(
