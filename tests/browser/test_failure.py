@@ -179,6 +179,8 @@ def test_a_better_answer_is_offered_to_a_reader_in_the_list(page, configure, ser
         row = page.locator("[aria-selected=true]").inner_text()
         released.set()
         page.get_by_text("has answered with better results").first.wait_for()
+        page.get_by_role("status").get_by_text("better results").wait_for(state="attached")
+        assert page.locator("[data-semsearch=alert]").inner_text() == ""
         assert page.locator("[aria-selected=true]").inner_text() == row
         page.get_by_role("button", name="Show them").click()
         page.locator(MODE).wait_for(state="hidden")
@@ -253,6 +255,62 @@ def test_words_only_is_said_when_the_sidecar_is_degraded(page, configure, servin
         open_box(page, server)
         put_question(page, "rotate")
         assert page.locator(MODE).inner_text().startswith("Matching words only")
+
+
+def test_words_only_is_announced_with_the_first_answer_alone(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.change = lambda body: body | {"degraded": True}
+        open_box(page, server)
+        status = page.locator("[data-semsearch=status]")
+        put_question(page, "rotate")
+        expect(status).to_contain_text("1 result. Matching words only")
+        put_question(page, "token")
+        expect(status).to_have_text("3 results")
+
+
+def test_filters_stay_in_reach_while_the_sidecar_is_slow_and_are_hidden_where_they_do_nothing(
+    page, configure, serving, released
+):
+    with serving.SiteServer(configure()) as server:
+        hold(server, released)
+        page.goto(server.url + "#semsearch=rotate+token&f.tags=security")
+        expect(page.locator(MODE)).to_contain_text("The search service is slow")
+        page.locator(OPTION).first.wait_for()
+        remove = page.get_by_role("button", name="Remove filter Tags: security")
+        expect(remove).to_be_visible()
+        server.sidecar.alive = False
+        page.reload()
+        expect(page.locator(MODE)).to_contain_text("Basic search without filters")
+        page.locator(OPTION).first.wait_for()
+        expect(remove).to_be_hidden()
+
+
+def test_the_sidecar_is_asked_at_once_when_the_connection_is_back(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        page.clock.install()
+        server.sidecar.alive = False
+        open_box(page, server)
+        put_question(page, "rotate token")
+        expect(page.locator(MODE)).to_contain_text("Basic search")
+        page.clock.pause_at("2099-01-01")  # no other attempt comes
+        page.wait_for_timeout(500)  # one that was under way has failed
+        server.sidecar.alive = True
+        page.evaluate("dispatchEvent(new Event('online'))")
+        expect(page.locator(MODE)).to_be_hidden()
+
+
+def test_a_dialog_that_opens_again_asks_the_sidecar_again(page, configure, serving):
+    with serving.SiteServer(configure()) as server:
+        server.sidecar.alive = False
+        open_box(page, server)
+        put_question(page, "rotate token")
+        expect(page.locator(MODE)).to_contain_text("Basic search")
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="hidden")
+        server.sidecar.alive = True
+        page.keyboard.press("Control+k")
+        expect(page.locator("#semsearch-facets")).to_be_visible()
+        expect(page.locator(MODE)).to_be_hidden()
 
 
 def test_without_any_index_the_search_box_stays_and_shows_a_message(page, configure, serving):
