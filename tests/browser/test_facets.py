@@ -149,6 +149,16 @@ def test_a_group_of_values_is_one_tab_stop_and_arrows_move_inside(page, site):
     expect(find).to_be_focused()
 
 
+def test_a_link_with_a_range_opens_its_group_and_fills_its_fields(page, site):
+    page.goto(site.url + "#semsearch=token&f.date.min=2023-02-03&f.year.max=2026")
+    ends = {name: page.locator(PANEL).get_by_role("group", name=name) for name in ("Date", "Year")}
+    expect(ends["Date"].get_by_label("From")).to_have_value("2023-02-03")
+    expect(ends["Date"].get_by_label("To")).to_have_value("")
+    expect(ends["Year"].get_by_label("From")).to_have_value("")
+    expect(ends["Year"].get_by_label("To")).to_have_value("2026")
+    expect(ends["Date"].get_by_label("To")).to_be_visible()
+
+
 def test_a_date_with_a_year_of_five_digits_is_not_asked(page, site):
     ask(page, site, "token")
     field = page.locator(f"{PANEL} [data-field=date]").first
@@ -179,6 +189,20 @@ def test_an_inverted_range_is_refused_next_to_its_fields(page, site):
     page.keyboard.press("Tab")
     complaint.wait_for(state="hidden")
     page.wait_for_function("location.hash.includes('f.year.max=2026')")
+
+
+def test_a_refused_range_goes_with_the_other_filters(page, site):
+    page.goto(site.url + "#semsearch=token&f.year.min=2025")
+    years = page.locator(f"{PANEL} [data-field=year]")
+    expect(years.first).to_have_value("2025")
+    years.last.fill("2022")
+    page.keyboard.press("Tab")
+    complaint = page.get_by_text("“From” is greater than “To”.")
+    complaint.wait_for()
+    page.get_by_role("button", name="Clear all").click()
+    complaint.wait_for(state="hidden")
+    assert [field.input_value() for field in years.all()] == ["", ""]
+    assert years.last.get_attribute("aria-invalid") is None
 
 
 def test_a_group_that_has_become_empty_keeps_the_focus(page, site):
