@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import OPTION, put_question
+from tests.browser.asking import DRAWN, OPTION, hold, put_question, until
 from tests.browser.site_server import Sidecar
 
 pytestmark = pytest.mark.browser
@@ -79,6 +79,26 @@ def test_sections_open_in_less_related_results(page, ask):
     group = page.get_by_role("group", name="Asia")
     group.get_by_text("3 more on this page").click()
     expect(group.locator(OPTION)).to_have_count(6)
+
+
+def test_further_results_that_are_asked_for_twice_come_once(page, build_site, serving, released):
+    pages = [page_about(f"Land {number}", 1) for number in range(20)]
+    with serving.SiteServer(build_site("mkdocs"), sidecar=Sidecar(pages=pages)) as server:
+        page.goto(server.url)
+        page.keyboard.press("Control+k")
+        put_question(page, "zebra")
+        asked, answered = [], []
+        for event, requests in (("request", asked), ("requestfinished", answered)):
+            page.on(event, lambda request, into=requests: into.append(request) if "offset=" in request.url else None)
+        hold(server, released)
+        more = page.get_by_role("button", name="Show more results")
+        for _ in range(2):
+            more.dispatch_event("click")
+        until(page, lambda: len(asked) == 2)
+        released.set()
+        until(page, lambda: len(answered) == 2)
+        page.evaluate(DRAWN)
+        expect(page.locator("[data-semsearch=list] [role=group]")).to_have_count(20)
 
 
 def test_two_rows_opened_one_after_the_other_both_open(page, build_site, serving):

@@ -76,6 +76,15 @@ def test_without_the_sidecar_the_preview_shows_what_the_index_has(page, site):
     assert preview.locator("nav").count() == 0
 
 
+def test_the_preview_is_empty_where_nothing_is_found(page, site):
+    ask(page, site, "rotate token")
+    preview = page.locator(PREVIEW)
+    preview.get_by_role("navigation").wait_for()
+    page.fill(INPUT, "zzzz")
+    page.locator("[data-semsearch=empty]").wait_for()
+    expect(preview.locator("*")).to_have_count(0)
+
+
 def test_there_is_no_preview_without_room(phone, site):
     phone.goto(site.url + "#semsearch=token")
     phone.locator(OPTION).first.wait_for()

@@ -80,7 +80,8 @@ def test_the_field_begins_at_the_side_of_the_language(page, configure, serving, 
 
 
 @pytest.mark.parametrize(
-    ("language", "placeholder"), [("zh-TW", "搜尋文件"), ("zh-Hant", "搜尋文件"), ("zh", "搜索文档")]
+    ("language", "placeholder"),
+    [("zh-TW", "搜尋文件"), ("zh-Hant", "搜尋文件"), ("zh", "搜索文档"), ("zh-Hans-HK", "搜索文档")],
 )
 def test_chinese_is_in_its_characters(page, configure, serving, language, placeholder):
     with serving.SiteServer(configure(language=language)) as server:

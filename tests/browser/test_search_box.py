@@ -511,6 +511,7 @@ def test_nothing_found_offers_to_drop_filters_and_shows_what_they_hide(page, sit
     expect_titles(page, "Authentication")
     page.get_by_role("option", name="Less related (2)").click()
     expect_titles(page, "Installation", "Tabs and details")
+    expect(page.get_by_text("Without the filters")).to_have_count(0)
     empty.get_by_role("button", name="Search without Tags: setup").click()
     empty.wait_for(state="hidden")
     expect_titles(page, "Authentication")
