@@ -274,7 +274,7 @@ def test_the_accessibility_tree_of_each_view(page, build_site, serving):
 
 
 STATUS = "[data-semsearch=status]"
-CONTRAST = """(element) => {
+CONTRAST = """(element, part) => {
   const context = new OffscreenCanvas(1, 1).getContext("2d");
   const luminance = () => {
     const parts = Array.from(context.getImageData(0, 0, 1, 1).data.slice(0, 3), (part) => part / 255);
@@ -290,7 +290,7 @@ CONTRAST = """(element) => {
   for (let place = element; place; place = place.parentElement) around.unshift(place);
   for (const place of around) paint(getComputedStyle(place).backgroundColor);
   const behind = luminance();
-  paint(getComputedStyle(element).color);
+  paint(getComputedStyle(element, part).color);
   const [dark, light] = [behind, luminance()].sort((a, b) => a - b);
   return (light + 0.05) / (dark + 0.05);
 }"""
@@ -379,6 +379,18 @@ def test_the_number_of_filters_can_be_read(page, build_site, serving, theme, pal
         badge = page.locator("summary .ss-badge").first
         expect(badge).to_have_text("1")
         assert badge.evaluate(CONTRAST) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("theme", "palette"), [("mkdocs", "light"), ("mkdocs", "dark"), ("readthedocs", ""), ("material", "slate")]
+)
+def test_what_empty_fields_say_can_be_read(page, build_site, serving, theme, palette):
+    """axe does not judge the contrast of placeholders."""
+    with serving.SiteServer(build_site(theme, palette=palette)) as server:
+        ask(page, server, "token")
+        page.locator("[data-semsearch=range][placeholder]").first.wait_for(state="attached")
+        for field in page.locator("semsearch-dialog input[placeholder]").all():
+            assert field.evaluate(CONTRAST, "::placeholder") >= 4.5, field.get_attribute("placeholder")
 
 
 def test_tab_reaches_every_part_of_a_date_at_the_end(page, configure, serving):
