@@ -232,15 +232,16 @@ def test_a_group_scrolls_into_view_when_it_is_opened(page, site):
     page.wait_for_function(shown, arg=page.locator(f"{PANEL} [data-field=date]").last.element_handle())
 
 
-def test_the_beginning_of_a_question_is_not_offered_as_a_filter(page, site):
+def test_neither_the_beginning_of_a_question_nor_a_value_of_all_results_is_offered_as_a_filter(page, site):
     def how_to(body):
-        body["facets"]["tags"] = [{"value": "How to", "count": 1}, {"value": "token", "count": 1}]
+        counts = {"How to": 1, "token": 1, "rotate": body["total_results"]}
+        body["facets"]["tags"] = [{"value": value, "count": count} for value, count in counts.items()]
         return body
 
     def values(route):
         answer = route.fetch().json()
         field = next(item for item in answer["facets"] if item["name"] == "tags")
-        field["values"] = [{"value": "How to", "count": 3}, {"value": "token", "count": 3}]
+        field["values"] = [{"value": value, "count": 3} for value in ("How to", "token", "rotate")]
         route.fulfill(json=answer)
 
     page.route("**/api/v1/facets", values)

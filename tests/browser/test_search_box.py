@@ -1319,6 +1319,23 @@ def test_back_from_a_further_result_returns_to_its_row(page, site):
     expect(groups).to_have_count(14)
 
 
+def test_back_from_a_result_that_is_gone_asks_for_no_more_than_there_is(page, site):
+    def elsewhere(body):
+        sections = [{**body["results"][0]["sections"][0], "url": f"guide/install/?{at}"} for at in range(10)]
+        return body | {"results": [{**body["results"][0], "sections": [section]} for section in sections]}
+
+    site.sidecar.change = elsewhere
+    ask(page, site, "token")
+    page.locator(OPTION).nth(8).click()
+    page.wait_for_url("**/guide/install/?8")
+    site.sidecar.change = lambda body: body  # four pages
+    before = len(site.sidecar.searches)
+    page.go_back()
+    page.locator("[role=group][aria-label='Tabs and details']").wait_for()
+    page.wait_for_timeout(500)
+    assert len(site.sidecar.searches) <= before + 3  # the answer, what is less related, and that nothing follows
+
+
 def test_a_result_on_this_page_is_a_jump(page, site):
     ask(page, site, "deploy revoke", path="guide/auth/")
     page.evaluate("window.sameDocument = true")
