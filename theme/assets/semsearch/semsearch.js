@@ -193,7 +193,7 @@
   const listen = (types, listener) => types.split(" ").forEach((type) => addEventListener(type, listener, true));
   listen("click", (event) => {
     const trigger = triggerOf(event);
-    if (!trigger || event.button) return;
+    if (!trigger) return;
     stop(event);
     open(trigger);
   });
