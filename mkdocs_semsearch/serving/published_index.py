@@ -230,18 +230,18 @@ def folder_of(index: str | Path) -> Path:
 def local_folder(index: str | Path, store_url: str | None = None) -> Path:
     """Returns the folder of an index; for a URL, updates the copy in this user's cache and returns its folder.
 
-    If the URL does not answer, the existing copy is used.
+    If the URL does not answer, or its index cannot be read or copied, the existing copy is used.
 
     Raises:
         ConfigurationError: the URL is invalid.
-        IndexFolderError: the URL has no readable index, and there is no copy.
+        IndexFolderError: the URL has no index that can be read and copied, and there is no copy.
     """
     if not is_url(index):
         return folder_of(index)
     published = PublishedIndex(str(index), folder_of(index), store_url)
     try:
         published.update()
-    except IndexNotFoundError as error:
+    except IndexFolderError as error:
         if not published.has_copy():
             raise
         log.warning("%s Using the copy from the last download.", error)

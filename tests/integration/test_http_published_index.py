@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -258,6 +259,31 @@ def test_one_question_needs_only_the_address(web, monkeypatch, tmp_path, caplog)
     assert local_folder(url) == folder
     assert "Using the copy from the last download." in caplog.text
     assert local_folder("semsearch-index") == Path("semsearch-index")
+
+
+@pytest.mark.parametrize("case", ["damaged", "newer", "full"])
+def test_one_question_is_answered_from_the_copy_where_a_new_build_cannot_be_used(
+    web, monkeypatch, tmp_path, caplog, case
+):
+    url, root, _ = web
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    build(root)
+    folder = local_folder(url)
+    copied = read_manifest(folder)
+    build(root, PAGES[:3])
+    if case == "damaged":
+        (root / read_manifest(root).build_id / "vectors.npy").write_bytes(b"")
+    elif case == "newer":
+        manifest = json.loads((root / "manifest.json").read_text())
+        (root / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
+    else:
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("mkdocs_semsearch.serving.published_index._link", full)
+    assert current_build(local_folder(url)) == copied
+    assert "Using the copy from the last download." in caplog.text
 
 
 def test_each_url_has_its_own_copy(monkeypatch, tmp_path):
