@@ -302,8 +302,8 @@ def _add_indexes(sub: argparse.ArgumentParser) -> None:
         dest="named_index",
         action="append",
         default=[],
-        metavar="NAME=INDEX",
-        help="one of several indexes, which answer under their names and all together; repeat for more",
+        metavar="[NAME=]INDEX",
+        help="the same, or one of several indexes, which answer under their names and all together; repeat for more",
     )
 
 

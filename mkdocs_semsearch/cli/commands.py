@@ -85,14 +85,15 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # further threads would spin after each matrix product
     from mkdocs_semsearch.artifact import read_manifest
+    from mkdocs_semsearch.cli.indexes import served_indexes
     from mkdocs_semsearch.memory import keep_within_limit
-    from mkdocs_semsearch.serving.settings import ServerSettings, misspelt_variables, parse_named_index
+    from mkdocs_semsearch.serving.settings import ServerSettings, misspelt_variables
 
     names = {field.name for field in fields(ServerSettings)}
     flags: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in vars(given).items() if name in names
     }
-    flags["indexes"] = tuple(map(parse_named_index, given.named_index))
+    flags |= served_indexes(given.named_index)
     settings = ServerSettings.from_environment(None, **flags)
     for variable, meant in misspelt_variables(os.environ).items():
         say(f"warning: there is no variable {variable}: did you mean {meant}?")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.artifact.manifest import DEFAULT_INDEX_DIR
 from mkdocs_semsearch.errors import IndexNotFoundError, SemsearchError
@@ -53,6 +53,15 @@ def has_name(index: str) -> bool:
     from mkdocs_semsearch.serving.settings import split_name
 
     return split_name(index)[0] is not None and not Path(index).is_dir()
+
+
+def served_indexes(given: Sequence[str]) -> dict[str, Any]:
+    """Reads the options `--index` of a server: its setting `index` for a single one without a name, else `indexes`."""
+    from mkdocs_semsearch.serving.settings import parse_named_index
+
+    if len(given) == 1 and not has_name(given[0]):
+        return {"index": given[0]}
+    return {"indexes": tuple(map(parse_named_index, given))}
 
 
 def named_indexes(given: Sequence[str]) -> dict[str | None, str]:

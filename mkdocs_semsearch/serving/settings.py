@@ -228,8 +228,7 @@ def parse_named_index(text: str) -> tuple[str, str]:
     if not name:
         raise ConfigurationError(
             f"The index {without_login(text)!r} has no name: for one of several, write "
-            "latest=/srv/latest/semsearch-index; if it is the only one, write it without --index, or in "
-            "SEMSEARCH_INDEX."
+            "latest=/srv/latest/semsearch-index; if it is the only one, write it into SEMSEARCH_INDEX."
         )
     return name, place
 

@@ -95,10 +95,23 @@ def test_one_index_or_several(command, capsys):
     assert "not allowed with argument" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_a_single_index_needs_no_name(command, folders, monkeypatch):
+    pytest.importorskip("mcp")
+    monkeypatch.setenv("SEMSEARCH_INDEXES", "other=/srv/other")
+    started = []
+    place = {"serve": "mkdocs_semsearch.serving.app.create_app", "mcp": "mkdocs_semsearch.serving.mcp.run_stdio"}
+    monkeypatch.setattr(place[command], lambda indexes, *_, **__: started.append(indexes))
+    monkeypatch.setattr("mkdocs_semsearch.serving.live_index.LiveIndex.at", lambda place, **_: place)
+    monkeypatch.setattr("mkdocs_semsearch.serving.server.run", lambda *_, **__: None)
+    main([command, "--index", str(folders["latest"])])
+    assert started == [str(folders["latest"])]
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("folder", "write it without --index"),
+        ("=folder", "'=folder' has no name"),
         ("a=", "'a' has no place"),
         ("api=folder", "is not allowed"),
     ],
