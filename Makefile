@@ -65,12 +65,12 @@ bench: setup ## measure speed, size and cost, beside others (QUICK=1: only wheth
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$peer" || echo "$$peer cannot be installed here: it is left out"; done
 	$(BIN)/python benchmarks/run_all.py $(if $(QUICK),--quick) $(if $(SITE),--site $(SITE))
 
-# Debian's Chromium drives the browser tests; Playwright's own browser is not downloaded.
+# Debian's Chromium drives the browser tests, and Firefox a few; Playwright's own browsers are not downloaded.
 browser:
-	@command -v chromium >/dev/null 2>&1 || { \
-		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
-		elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq chromium >/dev/null; \
-		fi; } || true
+	@for browser in chromium firefox-esr; do command -v $$browser >/dev/null 2>&1 || { \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq $$browser >/dev/null; \
+		elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq $$browser >/dev/null; \
+		fi; } || true; done
 
 lint: setup ## style, formatting and types
 	$(BIN)/ruff check .
