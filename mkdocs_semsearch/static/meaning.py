@@ -230,6 +230,11 @@ Precision = tuple[int, int]
 # the paper of Max.
 _SPACING = {1: 1.596, 2: 0.9957, 4: 0.3352, 8: 0.0308}
 
+_LEAST_DEVIATION = 0.01
+"""Least standard deviation of a component, as a share of the greatest one. The chunks of a small site do not differ in
+all components. The components of a question are whole multiples of the deviations: in those they would be rounded to 0,
+and its similarity to what all chunks have in common would be lost. Any share from .001 to .1 gives the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -268,6 +273,7 @@ def fit_reduction(vectors: NDArray[np.float32], precision: Precision) -> Reducti
     # Solvers may return either sign of a component. Make the largest entry positive, so that builds are reproducible.
     basis = basis * np.sign(np.take_along_axis(basis, np.abs(basis).argmax(axis=1)[:, None], axis=1))
     deviations = np.sqrt(np.maximum(strengths[::-1][:count], 1e-10))
+    deviations = np.maximum(deviations, _LEAST_DEVIATION * deviations.max(initial=0))
     return Reduction(mean.astype(np.float32), basis.astype(np.float32), deviations * (_SPACING[bits] / 2), bits)
 
 

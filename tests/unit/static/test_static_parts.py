@@ -18,11 +18,18 @@ from mkdocs_semsearch.errors import EmbeddingError
 from mkdocs_semsearch.lexical.question import literal_name
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.static import tuning
-from mkdocs_semsearch.static.bundle import cut_shards, shard_of
+from mkdocs_semsearch.static.bundle import Bundle, cut_shards, shard_of
 from mkdocs_semsearch.static.chunk_words import ChunkText, ChunkWords
 from mkdocs_semsearch.static.earlier import NO_PARTS, Shards, write_parts
 from mkdocs_semsearch.static.format import fnv1a, in_key_order, key_order, normalised_name, terms_of
-from mkdocs_semsearch.static.meaning import fit_reduction, row_scaled, unpack_codes
+from mkdocs_semsearch.static.meaning import (
+    StaticEncoder,
+    StaticVectors,
+    fit_reduction,
+    row_scaled,
+    unpack_codes,
+    write_meaning,
+)
 from mkdocs_semsearch.static.postings import LEVELS, index_words, suffix_rules
 from mkdocs_semsearch.static.tuning import site_sentences, tuned_table
 from mkdocs_semsearch.static.word_shards import write_positions
@@ -159,6 +166,18 @@ def test_codes_preserve_the_similarity_of_vectors(precision, least):
     again = levels * reduction.steps @ reduction.basis + reduction.mean
     likeness = (again * vectors).sum(1) / np.linalg.norm(again, axis=1)
     assert likeness.mean() > least
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 40])
+def test_a_question_is_near_to_what_the_chunks_of_a_small_site_have_in_common(tmp_path, count):
+    rng = np.random.default_rng(0)
+    vectors = (rng.normal(size=384) + 0.5 * rng.normal(size=(count, 384))).astype("f4")
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    words = TokenTable(["shared"], vectors.mean(axis=0, keepdims=True))
+    _, semantic = write_meaning(tmp_path, vectors, words, fit_reduction(vectors, (384, 4)), {"shared": count})
+    bundle = Bundle({"semantic": semantic}, tmp_path, {})
+    found = StaticVectors(bundle).nearest(StaticEncoder(bundle).embed("shared"), None)
+    assert found.similarities == pytest.approx(vectors @ words.embed("shared"), abs=0.05)
 
 
 def test_rows_are_scaled_by_themselves():
