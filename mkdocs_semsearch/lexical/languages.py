@@ -154,6 +154,95 @@ _FURTHER_STOP_WORDS = {
     "ukrainian": "як що де коли чому який яка яке які хто і й та в у з на до не це є чи від для про можу можна",
 }
 
+# Tantivy cannot list its stop words. The search without a server needs those that a site does not have, too: on a small
+# site they would count as words that it lacks. These are the ones that stand in questions.
+_TANTIVYS_STOP_WORDS = {
+    "english": (
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+        "this to was will with"
+    ),
+    "danish": (
+        "ad af alle alt anden at blev blive da de dem den denne der deres det dette dig din disse dog du efter eller "
+        "en end er et for fra ham han hans har havde have hende hendes her hos hun hvad hvis hvor i ikke ind jeg jer "
+        "jo kunne man mange med meget men mig min mine mit mod ned noget nogle nu og om op os over selv sig skal "
+        "skulle som thi til ud under var vi vil ville vor"
+    ),
+    "dutch": (
+        "aan al alles als altijd andere ben bij daar dan dat de der deze die dit doch doen door dus een eens en er ge "
+        "geen geweest haar had heb hebben heeft hem het hier hij hoe hun iemand iets ik in is ja je kan kon kunnen "
+        "maar me meer men met mij mijn moet na naar niet niets nog nu of om omdat onder ons ook op over reeds te "
+        "tegen toch toen tot u uit uw van veel voor want waren was wat werd wezen wie wil worden wordt zal ze zelf "
+        "zich zij zijn zo zonder zou"
+    ),
+    "finnish": (
+        "ei en et ette he ja joka jos jotka koska kuin kuka kun me mukaan mutta ne niin nyt ole olen olet oli olla on "
+        "ovat poikki se tai te tuo vaan vaikka"
+    ),
+    "french": (
+        "ai au aux avec avez avons c ce cela ces d dans de des du elle en et eu eux il ils j je l la le les leur "
+        "leurs lui ma mais me mes moi mon n ne nos notre nous on ont ou par pas pour qu que quel quelle quelles quels "
+        "qui s sa sans se sera ses soit sont suis sur t ta te tes toi ton tu un une vos votre vous y"
+    ),
+    "german": (
+        "aber alle allem allen aller alles als also am an ander andere anderen auch auf aus bei bin bis bist da damit "
+        "dann das dein deine dem den denn der des dich die dies diese diesem diesen dieser dieses dir doch dort du "
+        "durch ein eine einem einen einer eines einmal er es etwas euch euer hab habe haben hat hatte hatten hier hin "
+        "hinter ich ihm ihn ihnen ihr ihre im in indem ins ist jede jedem jeden jeder jedes jetzt kann kein keine "
+        "keinem keinen keiner machen man manche mein meine meinem meinen meiner mich mir mit muss musste nach nicht "
+        "nichts noch nun nur ob oder ohne sehr sein seine seinem seinen seiner selbst sich sie sind so solche soll "
+        "sollte sondern sonst um und uns unser unter viel vom von vor war waren warst was weg weil weiter welche "
+        "welchem welchen welcher welches wenn werde werden wie wieder will wir wird wirst wo wollen wollte zu zum zur "
+        "zwar zwischen"
+    ),
+    "hungarian": (
+        "a abban ahhoz ahogy ahol aki akik akkor alatt amely ami amikor amit az azok azt azzal be benne csak de e egy "
+        "egyes egyik ehhez el ellen ennek erre ez ezek ezen ezt ezzel fel hanem hogy hogyan igen ill ilyen itt jobban "
+        "kell ki lehet lenne lesz lett maga majd mely melyek mert mi mikor milyen minden mindig mint mit mivel most "
+        "nagyon ne nekem neki nem nincs ott pedig sem semmi sok szemben szerint szinte teljes ugyanis vagy vagyis "
+        "valaki valami van vannak vele vissza volna volt"
+    ),
+    "italian": (
+        "a abbia abbiamo ad agli ai al alla alle allo anche c che chi ci coi col come con contro cui da dagli dai dal "
+        "dalla dalle degli dei del dell della delle dello di dove ed era gli ha hanno ho i il in io l la le lei li lo "
+        "loro lui ma mi mia miei mio ne negli nei nel nella nelle nello noi non nostro o per quale quanto quella "
+        "quelle quelli quello questa queste questi questo se sei si sia siamo sono sta stai su sua sue sugli sui sul "
+        "sulla sulle suo ti tra tu tua tue tuo tutti tutto un una uno vi voi"
+    ),
+    "norwegian": (
+        "alle at av bare begge ble blei bli da de deg dem den denne der dere deres det dette di din disse ditt du "
+        "eller en enn er et etter for fordi fra ha hadde han hans har hva hvem hver hvilken hvis hvor hvordan hvorfor "
+        "i ikke ingen inn ja jeg kan kom kun kunne man mange med meg meget mellom men mi min mine mitt mot mykje ned "
+        "no noe noen og om opp oss over samme seg selv si sia sidan siden sin sine sitt skal skulle slik som somme "
+        "til um upp ut uten var vart ved vi vil ville vore vors vort"
+    ),
+    "portuguese": (
+        "ao aos com como da das de dela dele deles do dos ela elas ele eles em entre era essa essas esse esses "
+        "estamos estas este estes estou eu foi foram isso isto lhe lhes mais mas me mesmo meu meus minha minhas muito "
+        "na nas nem no nossa nosso num numa o os ou para pela pelas pelo pelos por qual quando que quem se sem seu "
+        "seus sua suas te tem temos tenho teu teve tinha tu tua um uma vos"
+    ),
+    "russian": (
+        "а без более больше будет бы был была были было быть в вам вас ведь во вот все всегда всех всю вы где да даже "
+        "для до его ее если есть еще же за здесь и из или им их к как какая какой когда кто ли лучше мне много может "
+        "можно мой моя мы на над надо нас не него нее нельзя нет ни никогда ним них ничего но ну о об один он она они "
+        "от перед по под после потом потому почти при про раз с сам себя сейчас со так такой там тем теперь то тогда "
+        "того тоже только том тот тут ты у уж уже хорошо хоть чего чем через что чтоб чтобы чуть эти этого этой этом "
+        "этот эту я"
+    ),
+    "spanish": (
+        "a al algo algunas algunos ante antes como con contra de del desde durante e ella ellas ellos en entre era "
+        "esa ese eso estamos estas este esto estos estoy fue ha hasta hay he la las le les lo los me mis mucho muchos "
+        "muy nada ni no nos nosotros nuestra nuestro o os otra otro otros para pero poco por porque quienes se sea "
+        "sido sin sobre son soy su sus tanto te tengo ti tiene tienen todo todos tus un una uno unos vosotros y ya yo"
+    ),
+    "swedish": (
+        "alla allt att av blev bli blir de dem den denna deras dess dessa det detta dig din dina du efter ej eller en "
+        "er era ett ha hade han hans har henne hennes hon honom hur i icke ingen inom inte jag ju kan kunde man med "
+        "mellan men mig min mina mitt mot mycket ni nu och om oss samma sedan sig sin sina skulle som till under upp "
+        "ut utan vad var vara varit varje vars vart vem vi vid vilka vilkas vilken vilket"
+    ),
+}
+
 _WITHOUT_STEMMER = {
     "bg": "bulgarian", "ca": "catalan", "cs": "czech", "fa": "persian", "he": "hebrew", "id": "indonesian",
     "pl": "polish", "sk": "slovak", "uk": "ukrainian",
@@ -183,6 +272,12 @@ def listed_stop_words(stemmer: str | None) -> tuple[str, ...]:
     names = (stemmer or "").split()
     words = dict.fromkeys(word for name in names for word in _FURTHER_STOP_WORDS.get(name, "").split())
     return tuple(word for word in words if "english" not in names or word not in _ENGLISH_WORDS)
+
+
+def frequent_stop_words(stemmer: str | None) -> tuple[str, ...]:
+    """Returns `listed_stop_words`, and the most frequent ones of Tantivy."""
+    words = (word for name in (stemmer or "").split() for word in _TANTIVYS_STOP_WORDS.get(name, "").split())
+    return tuple(dict.fromkeys((*listed_stop_words(stemmer), *words)))
 
 
 def stems_with(stemmer: str | None) -> Callable[[str], str]:

@@ -31,7 +31,13 @@ from mkdocs_semsearch.lexical.analyzers import Analysis, exact_text, lexical_tex
 from mkdocs_semsearch.lexical.clauses import COMMON_SHARE
 from mkdocs_semsearch.lexical.compounds import NO_COMPOUNDS, Compounds, joins_words, links_of
 from mkdocs_semsearch.lexical.extra_words import AddedWords, ReaderWords
-from mkdocs_semsearch.lexical.languages import joined_stems, listed_stop_words, page_stemmers, stems_with, telling_words
+from mkdocs_semsearch.lexical.languages import (
+    frequent_stop_words,
+    joined_stems,
+    page_stemmers,
+    stems_with,
+    telling_words,
+)
 from mkdocs_semsearch.lexical.terms import FIELD_WEIGHTS
 from mkdocs_semsearch.searching.ranking import SEMANTIC_WEIGHT, semantic_weight
 from mkdocs_semsearch.static.bundle import WrittenShards
@@ -406,5 +412,6 @@ def _telling(postings: Postings, analyzer: tantivy.TextAnalyzer, chunks: int) ->
 
 
 def _stop_words(postings: Postings, analyzer: tantivy.TextAnalyzer, stemmer: str | None) -> list[str]:
-    """Returns the stop words among the words of the site, and those of questions."""
-    return sorted({word for word in postings.frequency if not analyzer.analyze(word)}.union(listed_stop_words(stemmer)))
+    """Returns the stop words among the words of the site, and those that stand in questions."""
+    here = {word for word in postings.frequency if not analyzer.analyze(word)}
+    return sorted(here.union(frequent_stop_words(stemmer)))

@@ -12,15 +12,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from mkdocs_semsearch.artifact import open_index
 from mkdocs_semsearch.embedding.token_table import TokenTable, question_words
 from mkdocs_semsearch.errors import IndexCorruptError, IndexFolderError, IndexFormatError, IndexNotFoundError
+from mkdocs_semsearch.lexical.question import read_question
+from mkdocs_semsearch.searching.backend import EmbeddedBackend
 from mkdocs_semsearch.searching.filters import Equals, In, Range
 from mkdocs_semsearch.searching.query import SearchQuery
 from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.static.bundle import is_bundle, open_bundle
 from mkdocs_semsearch.static.bundle_writer import copy_bundle, precision_for, write_bundle
 from mkdocs_semsearch.static.postings import LEAST_LEVELS
-from mkdocs_semsearch.static.search import open_static_searcher
+from mkdocs_semsearch.static.search import backend_of, open_static_searcher
 from tests.made_index import built, declared, made_page
 from tests.word_hash import WordHashEmbedder
 
@@ -114,6 +117,23 @@ def test_a_section_with_all_words_is_before_a_short_one_that_repeats_one(tmp_pat
     write_bundle(tmp_path / "index", tmp_path / "site", table())
     found = open_static_searcher(tmp_path / "site").search(SearchQuery("pearl vault", mode="lexical")).results
     assert found[0].page.path == first
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "telling"),
+    [
+        ("en", "where are the tasks then stored", ("tasks", "stored")),
+        ("de", "wie entkalke ich diese Maschine", ("entkalke", "Maschine")),
+        ("fr", "où sont les fichiers de sauvegarde", ("fichiers", "sauvegarde")),
+    ],
+)
+def test_stop_words_that_a_site_does_not_have_are_no_words_of_the_question(tmp_path, language, typed, telling):
+    built(tmp_path / "index", [made_page("a.md", "Taskpad"), made_page("b.md", "Debian")], language=language)
+    write_bundle(tmp_path / "index", tmp_path / "site", table())
+    index = open_index(tmp_path / "index")
+    full = EmbeddedBackend.load(index.build_dir, index.manifest)
+    for backend in (full, backend_of(open_bundle(tmp_path / "site"))):
+        assert backend.read(read_question(typed), correct=True).telling == telling
 
 
 def test_phrase_must_occur_in_both_engines(engines):
