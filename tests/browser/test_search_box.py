@@ -701,6 +701,7 @@ def test_a_result_without_matching_text_says_why_it_is_shown(page, site):
         ("accesstoken", ["Use `access_token`.", "Use --access-token.", "Use the token."]),
         ("access_token", ["Use `access_token`.", "Use --access-token.", "Use the token."]),
         ("schlüssel", ["Use Schlüssel.", "Use SCHLUSSEL.", "Use the token."]),
+        ("クエン酸", ["二か月にクエン酸で取り除く。", "タンクにクエン酸を入れる。", "タンクに水を入れる。"]),
     ],
 )
 def test_a_name_is_not_missing_where_it_is_written_otherwise(page, site, asked, texts):

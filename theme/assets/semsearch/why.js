@@ -1,6 +1,6 @@
 /* Says beside a result why it is in the list if its text does not show this. Loaded with the first results. */
 
-import { akin, fold } from "./excerpt.js";
+import { akin, fold, occurrences } from "./excerpt.js";
 import { listed } from "./state.js";
 import { h } from "./ui.js";
 
@@ -44,8 +44,10 @@ export function fill(list, { store, t }) {
   function reasonOf(result, telling, asked) {
     const { page, sections, more_sections: others } = result;
     const texts = sections.map(({ content }) => content);
-    const own = wordsIn([...namesOf(result), ...(page.breadcrumbs ?? []), ...texts].join(" "));
-    const missing = telling.filter((word) => !isIn(own, word));
+    const text = [...namesOf(result), ...(page.breadcrumbs ?? []), ...texts].join(" ");
+    const own = wordsIn(text);
+    const has = (word) => isIn(own, word) || occurrences(fold(text), word).length; // no spaces around it in Japanese
+    const missing = telling.filter((word) => !has(word));
     const plain = sections.every(({ highlights }) => !highlights.length);
     const byWords = result.scores?.lexical > 0; // even if none is visible: by a keyword, a synonym or a pin
     if (plain && missing.length === telling.length) return byWords ? "" : t("by_meaning");
