@@ -59,6 +59,7 @@ By group and name:
   of their weight in the best chunk; it is at most `enough`. A question with code that the site has is always answered,
   and one with a number that it has if it has at least `number` of the question. So is one of up to `short` words that
   are all known, if it is a single word, or the best chunk has `together` of them, or the best similarity is `near`.
-  Sites with fewer than `chunks` chunks need less similarity, because the best of few random similarities is lower.
+  Sites with fewer than `chunks` chunks need less similarity, because the best of few random similarities is lower;
+  sites with fewer than `least_chunks` need as much as one with so many.
   Where similarities say nothing, the two shares of words must be at least `by_words` together.
 """

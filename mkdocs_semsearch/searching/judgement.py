@@ -89,7 +89,7 @@ def is_answerable(
         rule: the numbers `nothing` or `static_nothing` of the weights.
     """
     held = min(1.0, _held(question, words or 0.0))
-    size = min(1.0, math.sqrt(math.log(max(2, chunks)) / math.log(rule["chunks"])))
+    size = min(1.0, math.sqrt(math.log(max(rule["least_chunks"], chunks)) / math.log(rule["chunks"])))
     if words != 0:
         if question.has_code or (question.has_number and question.known >= rule["number"]):
             return True

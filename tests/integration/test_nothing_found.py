@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from mkdocs_semsearch.cli import main
+from mkdocs_semsearch.embedding import open_embedder
 from mkdocs_semsearch.errors import EmptyQueryError, IndexNotFoundError
 from mkdocs_semsearch.searching.response import to_json
 from mkdocs_semsearch.searching.searcher import open_searcher
@@ -84,3 +85,13 @@ def test_all_interfaces_report_a_missing_index_alike(tmp_path, capsys):
     error = json.loads(response.body)["error"]
     assert (response.status, error["code"], by_mcp.is_error) == (503, "no_index", True)
     assert by_mcp.content[0].text.endswith(error["message"])
+
+
+def test_a_site_of_two_pages_answers_questions_about_it_and_not_any_word(tmp_path):
+    embedder = open_embedder()
+    built(tmp_path, PAGES, embedder=embedder)
+    with open_searcher(tmp_path, embedder=embedder) as searcher:
+        for asked, path in (("how do I replace a key", "a.md"), ("saving data", "b.md"), ("databse", "b.md")):
+            assert searcher.search(asked)[0].page.path == path
+        for word in ("elephant", "kubernetes", "mortgage", "waterfall"):
+            assert not searcher.search(word)

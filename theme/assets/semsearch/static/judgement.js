@@ -42,7 +42,7 @@ const heldOf = ({ weight }, words) => (weight ? words / weight : 0);
 export function isAnswerable(question, { similarity, words }, { rule, chunks, hasAll }) {
   const { known, telling, has_code, has_number } = question;
   const held = Math.min(1, heldOf(question, words));
-  const size = Math.min(1, Math.sqrt(Math.log(Math.max(2, chunks)) / Math.log(rule.chunks)));
+  const size = Math.min(1, Math.sqrt(Math.log(Math.max(rule.least_chunks, chunks)) / Math.log(rule.chunks)));
   if (words !== 0) {
     if (has_code || (has_number && known >= rule.number)) return true;
     if (known === 1 && telling.length <= rule.short) {
