@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS
 from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
-from mkdocs_semsearch.cli.streams import write_nothing_more
+from mkdocs_semsearch.cli.streams import say, write_nothing_more
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
-from mkdocs_semsearch.wording import counted, visible
+from mkdocs_semsearch.wording import counted
 
 if TYPE_CHECKING:
     from mkdocs_semsearch.insights.search_records import Search
@@ -139,7 +139,7 @@ def _serve(given: argparse.Namespace) -> int:
             try:
                 print(line, flush=True)
             except OSError:  # nobody can read the output, which ends every other command
-                write_nothing_more()
+                write_nothing_more(sys.stdout)
 
     run(
         create_app(dict(settings.indexes) or settings.index, site_dir=given.site, settings=settings),
@@ -423,11 +423,6 @@ def _eval(given: argparse.Namespace) -> int:
     if given.min_mrr is not None and found.mrr < given.min_mrr:
         raise SemsearchError(f"MRR@10 is {found.mrr:.4f}, below the {given.min_mrr} asked for.")
     return 0
-
-
-def say(line: str) -> None:
-    """Prints a line to standard error."""
-    print("semsearch:", visible(line, "\n"), file=sys.stderr)
 
 
 COMMANDS = {

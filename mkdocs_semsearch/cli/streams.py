@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
+from typing import TextIO
+
+from mkdocs_semsearch.wording import visible
 
 
-def write_nothing_more() -> None:
-    """Discards what is left of the output; otherwise Python would report the error again while it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def say(line: str) -> None:
+    """Prints a line to standard error; that nobody can read it does not end the command."""
+    with contextlib.suppress(OSError):
+        print("semsearch:", visible(line, "\n"), file=sys.stderr)
+
+
+def write_nothing_more(stream: TextIO) -> None:
+    """Discards what is left of an output; otherwise Python would report the error again while it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def discard_lost_messages() -> None:
+    """Discards messages that standard error did not take; otherwise Python would exit with another code."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        write_nothing_more(sys.stderr)
 
 
 def write_anything() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import io
@@ -51,6 +52,7 @@ PAGES = (
     made_page("reference/cli.md", "The keys command lists keys."),
 )
 LEXICAL = ("--mode", "lexical")
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 @pytest.fixture(scope="module")
@@ -352,21 +354,62 @@ def test_a_question_in_another_encoding(run, index_dir):
 @pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
 def test_a_closed_pipe_ends_the_command_without_an_error(index_dir):
     """`semsearch query … | head -0`: no complaint, no traceback."""
-    for flags in ((), ("--format", "json"), ("--granularity", "page")):
-        reading, writing = os.pipe()
-        os.close(reading)
-        command = [SEMSEARCH, "query", "keys", "--index", index_dir, *LEXICAL, *flags]
-        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, env=buffered)
-        os.close(writing)
+    asked = ("query", "keys", "--index", index_dir, *LEXICAL)
+    commands = (asked, (*asked, "--format", "json"), (*asked, "--granularity", "page"), ("query", "--help"))
+    for command in commands:
+        with _closed_pipe() as closed:
+            done = subprocess.run([SEMSEARCH, *command], stdout=closed, stderr=subprocess.PIPE, text=True, env=BUFFERED)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
+def test_a_command_does_its_work_and_keeps_its_exit_code_if_nobody_reads_its_messages(index_dir, tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("<html><body><main><h1>Keys</h1><p>Rotate keys.</p></main></body></html>")
+    (site / "404.html").write_text("<html><body><main><h1>Not found</h1></main></body></html>")
+    for command, code, output in (
+        (("index", site, "--index", tmp_path / "index"), 0, "Indexed 1 page"),
+        (("lint", index_dir), 0, ""),
+        (("query", "", "--index", index_dir), 2, ""),
+        (("query",), 2, ""),
+        (("inspect", tmp_path / "nowhere"), 1, ""),
+    ):
+        with _closed_pipe() as closed:
+            command = [SEMSEARCH, *command]
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=closed, text=True, env=BUFFERED, cwd=index_dir.parent
+            )
+        assert (done.returncode, output in done.stdout) == (code, True), (command, done)
+
+
+@contextlib.contextmanager
+def _closed_pipe():
+    """Opens the writing end of a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    yield writing
+    os.close(writing)
+
+
+def test_ctrl_c_while_the_command_starts_is_no_traceback(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mkdocs_semsearch.cli.arguments.build_parser", pressed)
+    assert main(["--version"]) == 130
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
 def test_a_full_disk_is_a_sentence(index_dir):
-    for command in (("query", "keys", "--index", index_dir, *LEXICAL), ("inspect", index_dir), ("requirements",)):
+    for command in (
+        ("query", "keys", "--index", index_dir, *LEXICAL),
+        ("inspect", index_dir),
+        ("requirements",),
+        ("--help",),
+    ):
         with Path("/dev/full").open("wb") as full:
-            done = subprocess.run([SEMSEARCH, *command], stdout=full, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run([SEMSEARCH, *command], stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED)
         assert done.stderr == "semsearch: The output cannot be written: No space left on device.\n"
         assert done.returncode == 1
 
@@ -768,8 +811,7 @@ def test_tuning_refuses_few_questions(run, index_dir, tmp_path):
 
 
 def test_measuring_without_arguments_asks_for_the_questions_only(capsys):
-    with pytest.raises(SystemExit):
-        main(["eval"])
+    assert main(["eval"]) == 2
     assert capsys.readouterr().err.endswith("are required: QUERIES.jsonl\n")
 
 
