@@ -57,12 +57,14 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
 
     The question of `semsearch query` may begin with a dash: an unknown flag is the question if there is no other.
     Arguments that may be missing may also follow an option, `semsearch eval FILE --misses INDEX`: argparse ends their
-    list at the option.
+    list at the option. After `--` they may begin with a dash.
     """
     given, unknown = parser.parse_known_args(arguments)
     parser = getattr(given, "parser", parser)  # that of the subcommand, for its usage
     following = getattr(given, "following", "")
-    if following and not any(word.startswith("-") for word in unknown):
+    dashed = unknown[:1] == ["--"]
+    if following and (dashed or not any(word.startswith("-") for word in unknown)):
+        unknown = unknown[dashed:]
         taken = getattr(given, following)
         if isinstance(taken, list):
             setattr(given, following, taken + unknown)

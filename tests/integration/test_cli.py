@@ -493,6 +493,7 @@ def test_evaluation(run, index_dir, questions):
 def test_an_index_may_follow_an_option(run, index_dir, questions, tmp_path):
     usual = run("eval", questions, index_dir, *LEXICAL, "--misses").stdout
     assert run("eval", questions, *LEXICAL, index_dir, "--misses").stdout == usual
+    assert run("eval", questions, *LEXICAL, "--misses", "--", index_dir).stdout == usual
     twice = run("eval", questions, f"one={index_dir}", *LEXICAL, f"one={index_dir}", code=1)
     sentence(twice, "Two indexes have the name 'one'")
     sentence(run("tune", questions, "--dry-run", tmp_path / "none", code=1), f"no search index in {tmp_path / 'none'}")
