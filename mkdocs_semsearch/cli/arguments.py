@@ -72,7 +72,7 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
         elif taken is None and unknown:
             setattr(given, following, unknown.pop(0))
     if len(unknown) == 1 and getattr(given, "text", "") is None:
-        given.text = unknown.pop()
+        given.text = typed_text(unknown.pop())
     if unknown:
         is_question = hasattr(given, "text") and not unknown[0].startswith("-")
         advice = " (put a question of several words into quotes)" if is_question else ""
@@ -80,6 +80,14 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
     if getattr(given, "text", "") is None and not (given.filter or given.tag):
         parser.error("the following arguments are required: TEXT, or --filter to list pages")
     return given
+
+
+def typed_text(given: str) -> str:
+    """Reads the bytes of an argument that Python could not read as UTF-8: in the locale C it reads only ASCII."""
+    try:
+        return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # half of a pair, from a shell on Windows
+        return given
 
 
 def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
@@ -228,6 +236,7 @@ def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "text",
         nargs="?",
+        type=typed_text,
         metavar="TEXT",
         help='the question, or a phrase in "double quotes"; - reads it from standard input; without it, the pages that '
         "pass the filters are listed",
@@ -237,11 +246,14 @@ def _add_query_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--offset", type=int, default=0, metavar="N", help="results to skip (default: %(default)s)")
     _add_granularity(sub, "section")
     _add_mode(sub, "static")
-    sub.add_argument("--filter", action="append", default=[], metavar="EXPR", help="see below; repeat for more")
-    sub.add_argument("--tag", action="append", default=[], metavar="TAG", help="as --filter tags=TAG; repeat for more")
-    sub.add_argument(
-        "--facet", action="append", default=[], metavar="FIELD", help="count the values of this field; repeat for more"
-    )
+    for name, value, meaning in (
+        ("--filter", "EXPR", "see below"),
+        ("--tag", "TAG", "as --filter tags=TAG"),
+        ("--facet", "FIELD", "count the values of this field"),
+    ):
+        sub.add_argument(
+            name, action="append", default=[], type=typed_text, metavar=value, help=f"{meaning}; repeat for more"
+        )
     sub.add_argument(
         "--language", default="", metavar="TAG", help="language of the reader, like uk: pages in others score lower"
     )

@@ -16,7 +16,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS
+from mkdocs_semsearch.cli.arguments import CONFIG_FILES, QUESTIONS, typed_text
 from mkdocs_semsearch.cli.indexes import check_corpora, index_dir, index_place, named_indexes, one_of_several, opener
 from mkdocs_semsearch.cli.streams import say, write_nothing_more
 from mkdocs_semsearch.errors import ConfigurationError, SemsearchError, reason
@@ -235,7 +235,7 @@ def _insights(given: argparse.Namespace) -> int:
     store = InsightStore.existing(Path(place))
     since = first_hour(given.since)
     if action == "forget":
-        print(f"Deleted {counted(store.forget(what), 'record')}.")
+        print(f"Deleted {counted(store.forget(typed_text(what)), 'record')}.")
     elif action == "export":
         print(f"Wrote {counted(store.export(Path(what), since), 'record')} into {what}.")
     else:

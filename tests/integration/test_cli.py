@@ -351,6 +351,20 @@ def test_a_question_in_another_encoding(run, index_dir):
         assert json.loads(done.stdout)["query"] == "日本語"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the locale C is one of POSIX")
+def test_texts_are_read_as_utf_8_in_a_locale_that_has_only_ascii(run, index_dir, tmp_path):
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "fresh": True}
+    asked = ("query", "日本語", "--index", index_dir, *LEXICAL, "--format", "json")
+    body = json.loads(run(*asked, "--facet", "größe", **ascii_only).stdout)
+    assert (body["query"], body["total_results"], list(body["facets"])) == ("日本語", 1, ["größe"])
+    said = run("query", "--filter", "größe=été", "--tag", "été", "--index", index_dir, **ascii_only).stdout
+    assert ("gr\\xf6\\xdfe" in said, "udc" in said) == (True, False), said
+    assert json.loads(run("query", "--ключ", *asked[2:], **ascii_only).stdout)["query"] == "--ключ"
+    store = InsightStore(tmp_path / "ü")
+    store.write([search("пароли", matches=0)])
+    assert run("insights", "forget", "пароли", store.folder, **ascii_only).stdout == "Deleted 1 record.\n"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
 def test_a_closed_pipe_ends_the_command_without_an_error(index_dir):
     """`semsearch query … | head -0`: no complaint, no traceback."""
