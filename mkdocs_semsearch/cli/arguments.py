@@ -90,6 +90,13 @@ def typed_text(given: str) -> str:
         return given
 
 
+def _path(given: str) -> Path:
+    """Returns a path; an empty one, such as of a variable that is not set, would be the current folder."""
+    if not given:
+        raise argparse.ArgumentTypeError("the path is empty")
+    return Path(given)
+
+
 def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
     """Builds the parser; the parsed namespace has the chosen command under `command` and its parser under `parser`.
 
@@ -116,15 +123,15 @@ def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) ->
 
 def _add_index_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
-        "site_dir", nargs="?", type=Path, metavar="SITE_DIR", help="default: site_dir of the config, else site"
+        "site_dir", nargs="?", type=_path, metavar="SITE_DIR", help="default: site_dir of the config, else site"
     )
     sub.add_argument(
         "--config",
-        type=Path,
+        type=_path,
         metavar="mkdocs.yml",
         help=f"options of the plugin, and the docs folder that front matter is read from; default: {_FOUND}",
     )
-    sub.add_argument("--index", type=Path, metavar="DIR", help="where to write; default: index_dir of the config")
+    sub.add_argument("--index", type=_path, metavar="DIR", help="where to write; default: index_dir of the config")
     sub.add_argument(
         "--widget", action="store_true", help="also copy the search box into SITE_DIR/assets/semsearch (for Zensical)"
     )
@@ -135,7 +142,7 @@ def _add_index_arguments(sub: argparse.ArgumentParser) -> None:
 
 def _add_serve_arguments(sub: argparse.ArgumentParser) -> None:
     _add_indexes(sub)
-    sub.add_argument("--site", type=Path, metavar="SITE_DIR", help="serve this built site from the same origin")
+    sub.add_argument("--site", type=_path, metavar="SITE_DIR", help="serve this built site from the same origin")
     sub.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     sub.add_argument("--port", type=int, default=8765, help="default: %(default)s; 0 for any free port")
     sub.add_argument(
@@ -193,7 +200,7 @@ def _add_lint_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX_OF_RECORDS)
     sub.add_argument(
         "--config",
-        type=Path,
+        type=_path,
         metavar="mkdocs.yml",
         help=f"navigation and docs folder; default: {_FOUND}",
     )
@@ -213,17 +220,17 @@ def _add_map_arguments(sub: argparse.ArgumentParser) -> None:
         "--since", default="", metavar="DAY", help="questions from this day on (2026-11-01), or of the last days (30d)"
     )
     sub.add_argument(
-        "--output", type=Path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
+        "--output", type=_path, default=Path("map.html"), metavar="FILE", help="where to write (default: %(default)s)"
     )
 
 
 def _add_tune_arguments(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
+    sub.add_argument("queries", type=_path, metavar="QUERIES.jsonl", help="as for semsearch eval, at least 60 of them")
     sub.add_argument("index", nargs="?", metavar="INDEX", help=_INDEX)
     sub.set_defaults(following="index")
     sub.add_argument(
         "--config",
-        type=Path,
+        type=_path,
         default=Path("mkdocs.yml"),
         metavar="mkdocs.yml",
         help="file to write the weight into (default: %(default)s)",
@@ -287,7 +294,7 @@ def _add_requirements_arguments(sub: argparse.ArgumentParser) -> None:
 def _add_eval_arguments(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "queries",
-        type=Path,
+        type=_path,
         metavar="QUERIES.jsonl",
         help='lines {"query": "…", "answer_page": "guide/auth.md"}; optional: answer_anchor, also_pages, also_anchors, '
         "corpus",

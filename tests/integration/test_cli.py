@@ -116,6 +116,9 @@ def test_version_and_no_command(run):
     ("arguments", "complaint"),
     [
         (("qeury", "x"), "invalid choice"),
+        (("serve", "--site", ""), "argument --site: the path is empty"),
+        (("index", ""), "argument SITE_DIR: the path is empty"),
+        (("map", "--output="), "argument --output: the path is empty"),
         (("query",), "TEXT"),
         (("query", "--change-time", "--keep-time"), "unrecognized arguments: --change-time --keep-time"),
         (("query", "x", "--keep-time"), "unrecognized arguments: --keep-time"),
