@@ -97,6 +97,12 @@ def _path(given: str) -> Path:
     return Path(given)
 
 
+def _path_text(given: str) -> str:
+    """Returns a path as it was given; an empty one is refused."""
+    _path(given)
+    return given
+
+
 def build_parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
     """Builds the parser; the parsed namespace has the chosen command under `command` and its parser under `parser`.
 
@@ -164,12 +170,19 @@ def _add_serve_arguments(sub: argparse.ArgumentParser) -> None:
         "--max-concurrent", type=int, metavar="N", help="requests at a time; further ones get 503 (default: 64)"
     )
     sub.add_argument("--request-seconds", type=float, metavar="S", help="time limit of a request (default: 10)")
-    sub.add_argument("--token-file", metavar="FILE", help="answer only requests with a bearer token from this file")
+    sub.add_argument(
+        "--token-file", type=_path_text, metavar="FILE", help="answer only requests with a bearer token from this file"
+    )
     sub.add_argument("--reuse-port", action="store_true", help="let several of these processes share the port")
     sub.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="default: info")
     sub.add_argument("--log-format", choices=("text", "json"), help="default: text")
     sub.add_argument("--log-queries", action="store_true", help="log the text of questions too")
-    sub.add_argument("--insights", metavar="DIR", help="record in this folder what readers search for, without names")
+    sub.add_argument(
+        "--insights",
+        type=_path_text,
+        metavar="DIR",
+        help="record in this folder what readers search for, without names",
+    )
 
 
 def _add_insights_arguments(sub: argparse.ArgumentParser) -> None:

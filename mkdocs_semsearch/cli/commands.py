@@ -94,6 +94,7 @@ def _server_settings(given: argparse.Namespace) -> ServerSettings:
         name: tuple(value) if isinstance(value, list) else value for name, value in vars(given).items() if name in names
     }
     flags |= served_indexes(given.named_index)
+    flags["index"] = flags["index"] or None  # an empty one is not given, as for every other command
     settings = ServerSettings.from_environment(None, **flags)
     for variable, meant in misspelt_variables(os.environ).items():
         say(f"warning: there is no variable {variable}: did you mean {meant}?")

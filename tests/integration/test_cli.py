@@ -117,6 +117,8 @@ def test_version_and_no_command(run):
     [
         (("qeury", "x"), "invalid choice"),
         (("serve", "--site", ""), "argument --site: the path is empty"),
+        (("serve", "--insights", ""), "argument --insights: the path is empty"),
+        (("serve", "--token-file="), "argument --token-file: the path is empty"),
         (("index", ""), "argument SITE_DIR: the path is empty"),
         (("map", "--output="), "argument --output: the path is empty"),
         (("query",), "TEXT"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -104,6 +105,16 @@ def test_a_single_index_needs_no_name(command, folders, monkeypatch):
     monkeypatch.setattr("mkdocs_semsearch.serving.server.run", lambda *_, **__: None)
     main([command, "--index", str(folders["latest"])])
     assert started == [str(folders["latest"])]
+
+
+@pytest.mark.parametrize("given", [("",), ("--index", "")])
+def test_an_empty_index_is_that_of_the_environment(given, folders):
+    pytest.importorskip("mcp")
+    command = [sys.executable, "-m", "mkdocs_semsearch", "mcp", *given]
+    for place, said in ((folders["latest"], ""), ("nowhere", "There is no search index in nowhere")):
+        environment = os.environ | {"SEMSEARCH_INDEX": str(place)}
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
+        assert (done.returncode, said in done.stderr, "no search index" in done.stderr) == (0, True, bool(said))
 
 
 @pytest.mark.parametrize(
