@@ -37,7 +37,7 @@ filters (all must hold):
   page.path^=guide/       the text starts with this        chunk.kind=code       a field that the indexer adds
 
 a question may begin with a dash: semsearch query --no-livereload
-put two dashes before a question that is also an option of this command: semsearch query -- --limit
+put two dashes before one that is an option of this command, or begins with -h: semsearch query -- --limit
 """
 
 _MAP = """\

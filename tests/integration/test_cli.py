@@ -267,9 +267,10 @@ def test_parts_of_a_score_that_a_result_lacks_are_not_printed(run, index_dir):
 
 
 def test_a_question_may_begin_with_a_dash(run, index_dir):
-    for question in (("--keys",), ("--", "--keys"), ("-keys",)):
+    for question in (("--keys",), ("--", "--keys"), ("-keys",), ("--", "-how-to")):
         arguments = ("query", "--index", index_dir, "--format", "json", *LEXICAL, *question)
         assert json.loads(run(*arguments).stdout)["results"], question
+    assert "or begins with -h: semsearch query -- --limit" in run("query", "--help").stdout
 
 
 def test_a_question_comes_from_standard_input(index_dir, monkeypatch, capsys):
