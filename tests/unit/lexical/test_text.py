@@ -13,6 +13,7 @@ from mkdocs_semsearch.lexical.analyzers import (
     prepare,
     raw_words,
 )
+from mkdocs_semsearch.lexical.languages import ALL_STOP_WORDS, frequent_stop_words, telling_words
 from mkdocs_semsearch.lexical.question import read_question
 from mkdocs_semsearch.searching.query import SearchQuery
 from tests.made_index import made_page, opened
@@ -315,3 +316,10 @@ def test_digits_and_apostrophes_of_other_keyboards_are_the_same(text, same):
 
 def test_the_repetition_mark_is_part_of_a_japanese_word():
     assert plain_words("様々な") == ["様々", "々な"]
+
+
+@pytest.mark.parametrize("language", ALL_STOP_WORDS.split())
+def test_the_stop_words_of_a_bundle_are_those_of_tantivy(language):
+    """Tantivy cannot list its own; a bundle must not drop a word that the index keeps."""
+    assert [word for word in frequent_stop_words(language) if telling_words(language).analyze(word)] == []
+    assert frequent_stop_words(language)
