@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -227,10 +227,8 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
         if self._depth > 0:
             return
         embedded_early = self._stop_early()
-        try:
+        with _writing_into(config.site_dir):
             publish_assets(Path(config.site_dir) / ASSETS, theme_dir() / ASSETS)
-        except OSError as error:
-            raise _unwritten(error, config) from error
         complete = self._pages.finish()
         if self._serving:
             self._index_preview(config)
@@ -296,17 +294,16 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
                 progress=progress,
                 embedded_early=embedded_early,
             )
-            widget_files.add_languages(site_dir, report.languages, report.facets, own=self._own_config)
-            if settings.related:
-                write_related_links(site_dir, settings)
-            written = publish_search(site_dir, settings, self._embedder())
-            if written is None and settings.static.mode == "auto":
-                widget_files.withdraw_static(site_dir)
+            with _writing_into(config.site_dir):
+                widget_files.add_languages(site_dir, report.languages, report.facets, own=self._own_config)
+                if settings.related:
+                    write_related_links(site_dir, settings)
+                written = publish_search(site_dir, settings, self._embedder())
+                if written is None and settings.static.mode == "auto":
+                    widget_files.withdraw_static(site_dir)
             findings = self._findings(settings)
         except SemsearchError as error:
             raise PluginError(f"semsearch: {error}") from error
-        except OSError as error:
-            raise _unwritten(error, config) from error
         finally:
             progress.close()
         if written is not None:
@@ -395,10 +392,14 @@ class SemsearchPlugin(BasePlugin[SemsearchConfig]):  # type: ignore[no-untyped-c
             )
 
 
-def _unwritten(error: OSError, config: MkDocsConfig) -> PluginError:
-    """Returns the error for a file of the search box; a full disk does not say which one it is."""
-    what = f"{error.filename or config.site_dir} could not be written ({reason(error)})"
-    return PluginError(f"semsearch: {what}: make room or allow writing there, then build again.")
+@contextmanager
+def _writing_into(site_dir: str) -> Iterator[None]:
+    """Turns an error of the `with` block, which writes files of the search box, into a sentence."""
+    try:
+        yield
+    except OSError as error:  # that of a full disk does not say which file it is
+        what = f"{error.filename or site_dir} could not be written ({reason(error)})"
+        raise PluginError(f"semsearch: {what}: make room or allow writing there, then build again.") from error
 
 
 def _add_widget(config: MkDocsConfig) -> None:
