@@ -62,9 +62,9 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
     given, unknown = parser.parse_known_args(arguments)
     parser = getattr(given, "parser", parser)  # that of the subcommand, for its usage
     following = getattr(given, "following", "")
-    dashed = unknown[:1] == ["--"]
-    if following and (dashed or not any(word.startswith("-") for word in unknown)):
-        unknown = unknown[dashed:]
+    at = unknown.index("--") if "--" in unknown else len(unknown)
+    if following and not any(word.startswith("-") for word in unknown[:at]):
+        unknown = unknown[:at] + unknown[at + 1 :]
         taken = getattr(given, following)
         if isinstance(taken, list):
             setattr(given, following, taken + unknown)

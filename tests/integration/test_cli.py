@@ -514,8 +514,9 @@ def test_an_index_may_follow_an_option(run, index_dir, questions, tmp_path):
     usual = run("eval", questions, index_dir, *LEXICAL, "--misses").stdout
     assert run("eval", questions, *LEXICAL, index_dir, "--misses").stdout == usual
     assert run("eval", questions, *LEXICAL, "--misses", "--", index_dir).stdout == usual
-    twice = run("eval", questions, f"one={index_dir}", *LEXICAL, f"one={index_dir}", code=1)
-    sentence(twice, "Two indexes have the name 'one'")
+    one = f"one={index_dir}"
+    for twice in ((one, *LEXICAL, one), (*LEXICAL, one, "--", one)):
+        sentence(run("eval", questions, *twice, code=1), "Two indexes have the name 'one'")
     sentence(run("tune", questions, "--dry-run", tmp_path / "none", code=1), f"no search index in {tmp_path / 'none'}")
     assert "unrecognized arguments: more" in run("tune", questions, "--dry-run", index_dir, "more", code=2).stderr
     store = InsightStore(tmp_path / "insights")
