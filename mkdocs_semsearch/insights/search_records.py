@@ -178,6 +178,7 @@ _PREFIXES = (
 _VALUE = r"""(?:"[^"]{0,200}"|'[^']{0,200}'|["']?[^\s"',;&]+)"""
 """What follows the name of a secret: one word, or several in quotes."""
 
+_COOKIE_NAME = r"""[^\s=;,"']{1,100}"""
 _COOKIE = r"""(?:"[^"]{1,200}"|[^\s;"']*)"""
 
 _OPTION = r"(?:options?|flags?|arguments?|parameters?|switch)(?![^\s.,;:!?)])"
@@ -198,7 +199,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"(?<![\w.+%-])[\w.+%-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+"), "[e-mail]"),
     (re.compile(r"\b(bearer|basic)\s+(?=\S*[\d+/=_.-])[\w+/=.~-]{8,}", re.IGNORECASE), r"\1 [secret]"),
     (
-        re.compile(rf"(cookie:\s{{0,20}})[\w.-]+={_COOKIE}(?:;\s{{0,5}}[\w.-]+(?:={_COOKIE})?)*", re.IGNORECASE),
+        re.compile(
+            rf"(cookie:\s{{0,20}}){_COOKIE_NAME}={_COOKIE}(?:;\s{{0,5}}{_COOKIE_NAME}(?:={_COOKIE})?)*", re.IGNORECASE
+        ),
         r"\1[secret]",
     ),
     (

@@ -54,6 +54,7 @@ SECRETS = {
     "sessionid=abc": "sessionid=[secret]",
     "Cookie: theme=dark; sid=abc; cart=": "Cookie: [secret]",
     'Set-Cookie: sid="a b"; HttpOnly; Path=/': "Set-Cookie: [secret]",
+    "Cookie: $Version=1; sid%5B0%5D=abc; app:key=def": "Cookie: [secret]",
     "AccountKey=abc==": "AccountKey=[secret]",
 }
 
