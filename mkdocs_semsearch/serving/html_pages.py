@@ -80,8 +80,8 @@ def answer_page(
     homes = [(manifest, _link(manifest, "")) for manifest in manifests]
     query = parameters.get("q", [""])[0]
     groups = [_facet(field, parameters, body) for field in fields]
-    # What is wrong is not kept, or no later question would succeed.
-    kept: Parameters = {"q": [query]} if complaint else parameters
+    # What is wrong is not kept, or no later question would succeed; a search that fails may succeed later.
+    kept: Parameters = {"q": [query]} if 400 <= status < 500 else parameters
     language, strings = _strings(next(iter(manifests)).language)
     html = _template("answer.html.jinja").render(
         strings=strings,

@@ -10,13 +10,14 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from mkdocs_semsearch.artifact import FacetDeclaration
+from mkdocs_semsearch.searching.searcher import open_searcher
 from mkdocs_semsearch.serving.api import SearchApi
 from mkdocs_semsearch.serving.federation import FederatedOperations
 from mkdocs_semsearch.serving.operations import IndexOperations
 from mkdocs_semsearch.serving.wire import Defaults
 from tests.api_calls import api_over, handle
 from tests.made_index import made_page, opened
-from tests.unit.serving.small_index import build, open_small
+from tests.unit.serving.small_index import DeadEmbedder, build, open_small
 
 
 def page(api, query=""):
@@ -137,6 +138,13 @@ def test_the_next_question_has_the_filters_and_options_that_the_form_does_not_sh
     assert hidden(f"{of_one}&{kept}&f.status=draft&f.year.min=2020") == parse_qsl(kept)
     assert hidden("language=de") == [("language", "de")]
     assert hidden("q=keys&language=de&nonsense=1") == []
+
+
+def test_a_search_that_fails_for_a_moment_loses_no_options(tmp_path):
+    with open_searcher(build(tmp_path / "index"), embedder=DeadEmbedder()) as opened:
+        status, tree = page(api_over(lambda: opened), "q=keys&mode=semantic&language=de")
+    assert status == 503
+    assert [field.attributes["name"] for field in tree.css("[type=hidden]")] == ["mode", "language"]
 
 
 def test_the_link_without_filters_keeps_the_other_options(api):
