@@ -45,8 +45,8 @@ export function fill(list, { store, t }) {
     const { page, sections, more_sections: others } = result;
     const texts = sections.map(({ content }) => content);
     const text = [...namesOf(result), ...(page.breadcrumbs ?? []), ...texts].join(" ");
-    const own = wordsIn(text);
-    const has = (word) => isIn(own, word) || occurrences(fold(text), word).length; // no spaces around it in Japanese
+    const [own, folded] = [wordsIn(text), fold(text)];
+    const has = (word) => isIn(own, word) || occurrences(folded, word).length; // no spaces around it in Japanese
     const missing = telling.filter((word) => !has(word));
     const plain = sections.every(({ highlights }) => !highlights.length);
     const byWords = result.scores?.lexical > 0; // even if none is visible: by a keyword, a synonym or a pin
