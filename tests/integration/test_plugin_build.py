@@ -283,16 +283,16 @@ def test_a_config_of_the_search_box_that_finds_the_disk_full_is_a_sentence(site,
     assert "Traceback" not in output
 
 
-def test_a_file_that_a_hook_cannot_read_is_not_taken_for_one_that_cannot_be_written(site):
-    site.word_hash = False
+def test_a_file_that_cannot_be_read_is_not_said_to_be_one_that_cannot_be_written(site):
+    site.options["lint"] = True
     site.add_hook(
-        "def opened(settings):\n"
-        "    open('no-such.key')\n"
-        "def on_config(config):\n"
-        "    config.plugins['semsearch'].embedder_factory = opened\n"
+        "from mkdocs_semsearch.insights import lint\n"
+        "def locked(*_, **__):\n"
+        "    raise PermissionError(13, 'Permission denied', 'chunks.parquet')\n"
+        "lint.findings_in = locked\n"
     )
     output = site.build(fails=True)
-    assert "no-such.key" in output
+    assert "Permission denied: 'chunks.parquet'" in output
     assert "could not be written" not in output
 
 
