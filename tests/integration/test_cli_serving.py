@@ -96,7 +96,8 @@ def test_one_index_or_several(command, capsys):
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_a_single_index_needs_no_name(command, folders, monkeypatch):
-    pytest.importorskip("mcp")
+    if command == "mcp":
+        pytest.importorskip("mcp")
     monkeypatch.setenv("SEMSEARCH_INDEXES", "other=/srv/other")
     started = []
     place = {"serve": "mkdocs_semsearch.serving.app.create_app", "mcp": "mkdocs_semsearch.serving.mcp.run_stdio"}
